@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 
-/** Returns a new folder, removed when the test ends. */
-export async function openFolder(t: Test): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-open-'));
+/** Returns a new folder in `parent`, removed when the test ends. */
+export async function openFolder(t: Test, parent = tmpdir()): Promise<string> {
+  const folder = await mkdtemp(join(parent, 'slipway-open-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o711);
   return folder;

@@ -19,6 +19,8 @@ export const TEST_NEEDS = [
   'dstack',
   'mcp',
   'podman-compose',
+  'patroni',
+  's3',
   'kubernetes',
 ] as const;
 export type TestNeed = (typeof TEST_NEEDS)[number];

