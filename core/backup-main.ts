@@ -1,16 +1,19 @@
 /**
  * Entry of `slipway backup` and `slipway restore`: `backup FILE`, `restore FILE` or `check FILE`, with core's settings
- * for database and secret key. `-` is stdin or stdout. Lines for people go to stderr. With `--json` one document with
- * the facts goes to stdout.
+ * for database and secret key. `-` is stdin or stdout, `s3://BUCKET/NAME` an object of S3. Lines for people go to
+ * stderr. With `--json` one document with the facts goes to stdout.
  */
 import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { ConfigError } from '@slipway/kit/host/env';
 import { createLogger } from '@slipway/kit/log/logger';
-import { systemClock } from '@slipway/kit/time/clock';
-import { backUp, backUpTo, FileExistsError } from './backup/back-up.ts';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import { backUp, backUpTo, backUpToObject, FileExistsError } from './backup/back-up.ts';
 import { BackupFormatError } from './backup/backup-format.ts';
 import { againLines, progressLines } from './backup/backup-report.ts';
 import { checkBackup, restore } from './backup/restore.ts';
+import { S3Object } from './backup/s3-object.ts';
+import { S3Error } from './backup/s3-sink.ts';
 import { readBackupConfig, sealerOf } from './config.ts';
 import { CORE_VERSION } from './reports/core-version.ts';
 import type { DatabaseFacts } from './store/backup/backup-contents.ts';
@@ -20,7 +23,7 @@ import { RestoreError } from './store/backup/restore-contents.ts';
 const EXIT_REFUSED = 1;
 const EXIT_USAGE = 2;
 /** Errors whose message says what to do. */
-const EXPECTED = [ConfigError, FileExistsError, BackupFormatError, NothingToBackUpError, RestoreError];
+const EXPECTED = [ConfigError, FileExistsError, BackupFormatError, NothingToBackUpError, RestoreError, S3Error];
 
 const [action, file = '', ...options] = process.argv.slice(2);
 const logger = createLogger('backup', 'silent');
@@ -32,16 +35,22 @@ const onProgress = progressLines(systemClock, write);
 async function run(): Promise<DatabaseFacts> {
   if (action !== 'backup' && action !== 'restore' && action !== 'check')
     throw new Error('backup FILE, restore FILE or check FILE');
-  const config = readBackupConfig(action);
-  const { databaseUrl } = config;
+  const config = readBackupConfig(action, file);
+  const { databaseUrl, s3 } = config;
+  const object = s3 && new S3Object(s3, { clock: systemClock, random: systemRandom });
   if (action === 'backup') {
     const parts = { databaseUrl, release: CORE_VERSION, logger, onProgress };
+    if (object) return await backUpToObject(object, parts);
     return await (file === '-' ? backUpTo(process.stdout, parts) : backUp(file, parts));
   }
-  const source = file === '-' ? process.stdin : createReadStream(file);
+  const source = object ? await object.read() : streamOf(file);
   return await (action === 'check'
     ? checkBackup(source, { sealer: sealerOf(config), onProgress })
     : restore(source, databaseUrl, { sealer: sealerOf(config), logger, onProgress }));
+}
+
+function streamOf(path: string): Readable {
+  return path === '-' ? process.stdin : createReadStream(path);
 }
 
 const DONE: Readonly<Record<string, string>> = {

@@ -10,6 +10,8 @@ import { isLoopback } from '@slipway/kit/net/address';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
 import { authorityFile } from '@slipway/kit/net/renewed-files';
 import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
+import type { S3Config } from './backup/s3-config.ts';
+import { isS3Address, readS3 } from './backup/s3-config.ts';
 import type { PrivateWebhooks } from './domain/jobs/webhook-url.ts';
 import { STANDBY_SECONDS } from './domain/machines/worker.ts';
 
@@ -164,22 +166,30 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   return Object.freeze(config);
 }
 
+/** Settings of a backup or restore. */
+interface BackupConfig extends Pick<CoreConfig, 'databaseUrl' | 'secretKey' | 'nextSecretKey'> {
+  /** The object of S3. `undefined`: it is a file. */
+  s3: S3Config | undefined;
+}
+
 /**
  * Reads the settings of a backup or restore, which are core's: a backup needs the database, a check the secret key, a
- * restore both. Throws ConfigError.
+ * restore both. `file`: what it is written to or read from. Throws ConfigError.
  */
 export function readBackupConfig(
   action: 'backup' | 'check' | 'restore',
+  file: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
-): Pick<CoreConfig, 'databaseUrl' | 'secretKey' | 'nextSecretKey'> {
+): BackupConfig {
   const reader = new EnvReader(env);
   const databaseUrl = action === 'check' ? '' : reader.secret('SLIPWAY_DATABASE_URL');
   const secretKey = action === 'backup' ? '' : reader.secret('SLIPWAY_SECRET_KEY');
   const nextSecretKey = action === 'backup' ? '' : reader.secret('SLIPWAY_NEXT_SECRET_KEY', '');
   checkDatabaseUrl(reader, databaseUrl);
   checkSecretKeys(reader, { secretKey, nextSecretKey });
+  const s3 = isS3Address(file) ? readS3(reader, file) : undefined;
   reader.finish();
-  return { databaseUrl, secretKey, nextSecretKey };
+  return { databaseUrl, secretKey, nextSecretKey, s3 };
 }
 
 function checkDatabaseUrl(reader: EnvReader, url: string): void {

@@ -74,7 +74,7 @@ export function readOptions(args: readonly string[], { root, callerDir }: Option
     quiet: values.quiet === true,
     webhooksToPrivate: values['webhooks-to-private'] === true,
     lb: values.lb === true,
-    restoreFile: values.restore === undefined ? undefined : resolve(callerDir, values.restore),
+    restoreFile: readRestore(values.restore, callerDir),
     handlerFile: values.handler === undefined ? undefined : readHandlerFile(resolve(callerDir, values.handler)),
   };
 }
@@ -132,6 +132,11 @@ function readDatabaseUrlFile(file: string | undefined, callerDir: string): strin
       ? error
       : new UsageError(`The file of --database-url-file cannot be read: ${(error as Error).message}`);
   }
+}
+
+/** Returns the absolute path of a backup, or its address in S3. */
+function readRestore(text: string | undefined, callerDir: string): string | undefined {
+  return text === undefined || text.startsWith('s3://') ? text : resolve(callerDir, text);
 }
 
 function readHandlerFile(file: string): string {

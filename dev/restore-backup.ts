@@ -8,7 +8,7 @@ import { secretFiles } from './secret-files.ts';
 import type { Secrets } from './secrets.ts';
 
 interface RestoreOptions {
-  /** Absolute path of the backup. */
+  /** Absolute path of the backup, or its address in S3. */
   file: string;
   databaseUrl: string;
   data: DataDir;

@@ -42,10 +42,14 @@ export function addBackup(program: Command, cli: Cli): void {
     examples: [
       'backup --to slipway.backup',
       'backup --database-url-file database-url --to /var/backups/slipway.backup',
+      'backup --to s3://vault/slipway.backup',
       'backup --to - | ssh vault "cat > slipway.backup"',
     ],
   })
-    .requiredOption('--to <file>', 'new file, or - for stdout; a file that is there is never overwritten')
+    .requiredOption(
+      '--to <file>',
+      'new file, s3://BUCKET/NAME with keys in the AWS_ variables, or - for stdout; never overwrites what is there',
+    )
     .option('--database-url-file <file>', 'file with the postgres:// URL of the database')
     .option('--data-dir <folder>', 'data folder of a running npm start', DATA_DIR)
     .action(({ to, ...options }: BackupOptions) => run(cli, 'backup', to, { databaseUrlFile: urlFile(cli, options) }));
@@ -59,7 +63,7 @@ export function addBackup(program: Command, cli: Cli): void {
       'restore --from slipway.backup --secret-key-file secret-key --check',
     ],
   })
-    .requiredOption('--from <file>', 'backup, or - for stdin')
+    .requiredOption('--from <file>', 'backup, s3://BUCKET/NAME with keys in the AWS_ variables, or - for stdin')
     .option('--database-url-file <file>', 'file with the postgres:// URL of the empty database')
     .option('--secret-key-file <file>', "file with core's secret key")
     .option('--next-secret-key-file <file>', 'another such key, if the backup was made while the two were exchanged')
@@ -71,10 +75,15 @@ async function run(cli: Cli, action: Action, file: string, files: SecretOptions)
   const { workingDir } = cli.config;
   await runPart(cli, {
     module: '@slipway/core/backup-main',
-    args: [action, file === '-' ? file : resolve(workingDir, file), ...(cli.output.json ? ['--json'] : [])],
+    args: [action, isFile(file) ? resolve(workingDir, file) : file, ...(cli.output.json ? ['--json'] : [])],
     env: { ...CORE_ENVIRONMENT, ...coreEnv(files, workingDir) },
     isCommand: true,
   });
+}
+
+/** True for a path, false for a stream and an address of S3. */
+function isFile(text: string): boolean {
+  return text !== '-' && !text.startsWith('s3://');
 }
 
 /**

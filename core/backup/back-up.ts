@@ -1,7 +1,8 @@
-/** Writes a backup of a database to a file, which must be new, or to a stream. */
+/** Writes a backup of a database to a file or an object of S3, which must be new, or to a stream. */
 import { createWriteStream, existsSync } from 'node:fs';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Writable } from 'node:stream';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -26,6 +27,16 @@ interface BackUpOptions {
   onProgress(progress: BackupProgress): void;
 }
 
+/** An object of a store, which a backup becomes. */
+interface BackupObject {
+  /** Its name, for messages. */
+  address: string;
+  /** Returns whether it is there. */
+  exists(): Promise<boolean>;
+  /** Returns a stream whose content it becomes once the stream has ended, unless it was created meanwhile. */
+  sink(): Writable;
+}
+
 /**
  * Writes a backup to `file`. The file appears when it is complete and on the disk; an interrupted backup leaves nothing
  * of this name. Returns the facts about what it holds. Throws FileExistsError or NothingToBackUpError.
@@ -44,6 +55,12 @@ export async function backUp(file: string, options: BackUpOptions): Promise<Data
   } finally {
     await rm(part, { force: true });
   }
+}
+
+/** Writes a backup to an object, which appears when it is complete. Returns and throws as `backUp` does. */
+export async function backUpToObject(object: BackupObject, options: BackUpOptions): Promise<DatabaseFacts> {
+  if (await object.exists()) throw new FileExistsError(object.address);
+  return await backUpTo(object.sink(), options);
 }
 
 /** Writes a backup to a stream, which ends with it. */

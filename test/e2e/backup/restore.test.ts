@@ -9,11 +9,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import t from 'tap';
-import { commandLine } from '../cli/command-line.ts';
-import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/system/handlers.ts';
-import { startProcesses } from '../helpers/system/processes.ts';
-import { waitFor } from '../helpers/time/wait-for.ts';
+import { commandLine } from '../../cli/command-line.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startProcesses } from '../../helpers/system/processes.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);
 
