@@ -68,26 +68,43 @@ export class Joining extends LoopService {
   }
 
   /**
-   * Joins with the token, unless the machine has joined with it. Waits while core is away. Throws JoinError if core
-   * does not let the machine in.
+   * Joins with the token, unless the machine has joined with it. With another token it moves to that one's pool. Waits
+   * while core is away. Throws JoinError if core does not let the machine in.
    */
   async join(machineId: string, ending: AbortSignal): Promise<void> {
     const { files, token, logger } = this.#options;
     const text = readJoinToken(token);
     if (!text || (files.exists && files.facts.tokenId === text.id)) return;
-    if (files.exists && (await this.#isWelcome(ending))) {
-      logger.info('this machine has joined already; the token is not needed');
-      return;
-    }
+    if (files.exists && (await this.#isWelcome(ending))) return await this.#move(text.id, machineId, ending);
     let answer = await this.#ask(machineId, false, ending);
     // The key pair of a machine that was removed is of no use any more.
     if (answer === 'another key pair') answer = await this.#ask(machineId, true, ending);
     if (!answer || answer === 'another key pair') return;
-    const { certificate, authority, pool, locations } = answer;
+    this.#store(answer, text.id);
+    logger.info({ machineId, pool: answer.pool }, 'this machine has joined');
+  }
+
+  /**
+   * Moves a machine that has joined to the pool and the locations of another token. It keeps its id and its key. If the
+   * token is of no use, nothing changes.
+   */
+  async #move(tokenId: string, machineId: string, ending: AbortSignal): Promise<void> {
+    const { logger } = this.#options;
+    try {
+      const answer = await this.#ask(machineId, false, ending);
+      if (!answer || answer === 'another key pair') return;
+      this.#store(answer, tokenId);
+      logger.info({ machineId, pool: answer.pool }, 'this machine has moved to the pool of its new token');
+    } catch (error) {
+      if (!(error instanceof JoinError)) throw error;
+      logger.warn({ cause: error.message }, 'the token is not used: this machine has joined already');
+    }
+  }
+
+  #store({ certificate, authority, pool, locations }: JoinMachineResponse, tokenId: string): void {
     const { certificate: pem, tunnelKey } = certificate!;
-    files.store(pem, authority, { tokenId: text.id, pool, locations, tunnelKey });
+    this.#options.files.store(pem, authority, { tokenId, pool, locations, tunnelKey });
     this.#compareClocks(certificate!);
-    logger.info({ machineId, pool }, 'this machine has joined');
   }
 
   /** Renews the certificate in its last third, and when another authority signs. Open connections continue. */

@@ -1,5 +1,7 @@
 // test: postgres, 20 s
-/** A machine joins by the line that `slipway machines token` prints, over TLS, and is removed. */
+/**
+ * A machine joins by the line that `slipway machines token` prints, over TLS, moves to another pool, and is removed.
+ */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -59,10 +61,32 @@ t.test('one line', async (t) => {
   t.equal(other.code, 1);
   t.match(other.stderr, /as many machines as it may/, 'a token is for one machine');
 
-  t.match(await cli.run('machines', 'remove', machine!.id), { code: 0, stdout: /is forgotten/ });
-  await again.wrote('stdout', /was removed/);
   again.child.kill('SIGTERM');
   await again.ended;
+  const shelf = await cli.json<{ token: string }>('machines', 'token', '--pool', 'shelf', '--location', 'eu-2');
+  const moved = cli.start(...line.map((part) => (part === token ? shelf.token : part)));
+  await moved.wrote('stdout', /has moved to the pool of its new token/);
+  await moved.wrote('stdout', /session opened/);
+  t.match(
+    await cli.json('machines'),
+    [{ id: machine!.id, connected: true, locations: ['eu-2', 'pool:shelf'] }],
+    'a token of another pool moves the machine there',
+  );
+  moved.child.kill('SIGTERM');
+  await moved.ended;
+  const last = cli.start(...line);
+  await last.wrote('stdout', /the token is not used: this machine has joined already/);
+  await last.wrote('stdout', /session opened/);
+  t.match(
+    await cli.json('machines'),
+    [{ locations: ['eu-2', 'pool:shelf'] }],
+    'a token that is used up changes nothing',
+  );
+
+  t.match(await cli.run('machines', 'remove', machine!.id), { code: 0, stdout: /is forgotten/ });
+  await last.wrote('stdout', /was removed/);
+  last.child.kill('SIGTERM');
+  await last.ended;
   t.ok(existsSync(join(folder, 'identity', 'key.pem')));
   await waitFor('no machine', async () => (await cli.json<unknown[]>('machines')).length === 0);
 });
