@@ -11,14 +11,21 @@ export function wantsMetadata(query: unknown): boolean {
 }
 
 /**
- * Returns the pairs of `metadata=key:value`, which may be given several times. `undefined` if there is none. Throws
- * INVALID_REQUEST for a pair without a colon.
+ * Returns the pairs of `metadata=key:value`, which may be given several times with different keys. `undefined` if there
+ * is none. Throws INVALID_REQUEST for a pair without a colon, and for pairs that cannot all be searched for: a filter
+ * that got lost would find jobs that were not meant.
  */
 export function metadataFilter(query: unknown): JobMetadata | undefined {
   const { metadata } = query as Record<string, unknown>;
   if (metadata === undefined || metadata === '') return undefined;
   const texts = Array.isArray(metadata) ? (metadata as unknown[]) : [metadata];
-  return { pairs: Object.fromEntries(texts.map(pairOf)) };
+  const pairs = texts.map(pairOf);
+  const keys = new Set(pairs.map(([key]) => key));
+  if (keys.size < pairs.length)
+    throw new CoreError('INVALID_REQUEST', '"metadata" has the same key twice: a job has one value for each key.');
+  if (keys.has('__proto__'))
+    throw new CoreError('INVALID_REQUEST', '"metadata" has the key "__proto__", as no job has.');
+  return { pairs: Object.fromEntries(pairs) };
 }
 
 function pairOf(text: unknown): [string, string] {

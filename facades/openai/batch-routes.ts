@@ -9,7 +9,7 @@ import type { JobParts } from '../jobs/job-parts.ts';
 import { sendJson } from '../jobs/job-parts.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { modelGate } from '../plugins/authenticate.ts';
-import { isPlainObject, parseSettings } from '../plugins/bodies/json-body.ts';
+import { isPlainObject, parseSettings, rejectInvalidText } from '../plugins/bodies/json-body.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { handleErrors, openaiErrorShape } from '../plugins/errors/error-handler.ts';
 import { presentBatch, presentFile, presentList } from './present-batches.ts';
@@ -112,11 +112,12 @@ async function* contentOf(files: ServiceCalls<FileServiceClient>, request: Fasti
 async function readBatch({ bodies }: BatchRouteParts, request: FastifyRequest) {
   const body = bodyBytes(request.body);
   const values = await bodies.run(request.caller.accountId, body.length, parseSettings(body));
+  rejectInvalidText(values);
   const unknown = Object.keys(values).find((name) => !MEMBERS.includes(name));
   if (unknown !== undefined) throw invalid(`${unknown.slice(0, 64)} is not a member of a batch`);
   const { metadata, output_expires_after: expiry } = values;
   if (metadata !== undefined && metadata !== null && !isTexts(metadata))
-    throw invalid('metadata must be an object of texts');
+    throw invalid('metadata must be an object of texts, none of them named __proto__');
   if (expiry !== undefined && expiry !== null && !isExpiry(expiry))
     throw invalid('output_expires_after must be {"anchor": "created_at", "seconds": a whole number}');
   return {
@@ -134,8 +135,13 @@ function textOf(values: Record<string, unknown>, name: string): string {
   return value;
 }
 
+/** A member `__proto__` would be lost in a message. */
 function isTexts(value: unknown): boolean {
-  return isPlainObject(value) && Object.values(value).every((each) => typeof each === 'string');
+  return (
+    isPlainObject(value) &&
+    !Object.hasOwn(value, '__proto__') &&
+    Object.values(value).every((each) => typeof each === 'string')
+  );
 }
 
 function isExpiry(value: unknown): value is { seconds: number } {

@@ -113,6 +113,8 @@ function readMetadata(metadata: unknown): JobMetadata | undefined {
 function text(value: unknown, name: string, reason: Reason): string {
   if (typeof value !== 'string') throw new CoreError(reason, `${name} must be a string.`);
   if (CONTROL.test(value)) throw new CoreError(reason, `${name} holds a control character.`);
+  // It would reach core as another character.
+  if (!value.isWellFormed()) throw new CoreError(reason, `${name} holds half of a surrogate pair, which is no text.`);
   return value;
 }
 

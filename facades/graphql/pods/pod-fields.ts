@@ -6,7 +6,7 @@ import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import { refused } from '../core-calls.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
-import { commandOf, environmentOf } from '../list-text.ts';
+import { commandOf, environmentOf, listOf } from '../list-text.ts';
 import { inputChanges } from '../table-fields.ts';
 
 /** PodEditJobInput of the public schema without the pod's id, as far as this file reads it. Null counts as absent. */
@@ -71,7 +71,6 @@ export function newPod(input: PodInput, computeType: 'GPU' | 'CPU'): Partial<Pod
   const { changes } = podJobFields(input);
   const single = input.gpuTypeId ? [input.gpuTypeId] : [];
   const wanted = input.gpuTypeIdList?.length ? input.gpuTypeIdList : single;
-  const place = input.dataCenterId || input.countryCode;
   const templateId = input.templateId === TEMPLATE_OF_CLIENT ? '' : (input.templateId ?? '');
   const fromLowest = input.minCudaVersion ? versionsFrom(input.minCudaVersion) : [];
   return {
@@ -82,7 +81,8 @@ export function newPod(input: PodInput, computeType: 'GPU' | 'CPU'): Partial<Pod
     gpuIds: wanted,
     gpuCount: input.gpuCount ?? 0,
     instanceIds: input.instanceId ? [input.instanceId] : [],
-    locations: place ? [place] : [],
+    // SkyPilot writes several data centres as one text.
+    locations: listOf(input.dataCenterId || input.countryCode || ''),
     networkVolumeId: input.networkVolumeId ?? '',
     allowedCudaVersions: input.allowedCudaVersions?.length ? input.allowedCudaVersions : fromLowest,
   };

@@ -113,6 +113,20 @@ t.test('Node: upload, create, poll, read, faults', async (t) => {
   t.ok(listed.has_more);
 });
 
+t.test('metadata of a batch that would be lost or changed is 400', async (t) => {
+  for (const metadata of ['{"__proto__":"v"}', '{"a":"\\ud800"}', '{"\\udc00":"v"}', '{"a":"\\u0000"}', '{"a":1}']) {
+    const response = await fetch(`${baseURL}/batches`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${system.key}` },
+      body:
+        '{"input_file_id":"file-nosuch","endpoint":"/v1/chat/completions","completion_window":"24h",' +
+        `"metadata":${metadata}}`,
+    });
+    t.equal(response.status, 400, metadata);
+    t.match(await response.json(), { error: { code: 'invalid_request' } });
+  }
+});
+
 t.test('a batch of an endpoint: draft, requests, finalize, results', async (t) => {
   const at = (path: string, method = 'GET', body?: unknown) =>
     fetch(`${system.url}/v2/${endpointId}/batch${path}`, {

@@ -98,6 +98,9 @@ t.test('pods', async (t) => {
     startCommand: [],
     computeType: 'GPU',
   });
+  t.same(newPod({ dataCenterId: 'US-CA-2, US-GA-1' }, 'GPU').locations, ['US-CA-2', 'US-GA-1'], 'any of them');
+  t.same(newPod({ countryCode: 'US' }, 'GPU').locations, ['US']);
+  t.same(newPod({ dataCenterId: '' }, 'GPU').locations, []);
   t.match(newPod({ templateId: 'runpod-ubuntu', minCudaVersion: '13.0' }, 'CPU'), {
     templateId: '',
     allowedCudaVersions: ['13.0'],

@@ -162,6 +162,8 @@ t.test('wrong types', async (t) => {
     ['"s3Config":[]', 'INVALID_REQUEST'],
     ['"s3Config":{"accessId":1}', 'INVALID_REQUEST'],
     ['"s3Config":{"bucketName":"a\\u0000"}', 'INVALID_REQUEST'],
+    ['"s3Config":{"accessSecret":"half \\ud83e"}', 'INVALID_REQUEST'],
+    ['"webhook":"http://a/\\udc00"', 'INVALID_WEBHOOK'],
   ];
   for (const [member, reason] of rows)
     t.equal(
