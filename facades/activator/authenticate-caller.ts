@@ -10,7 +10,7 @@ import type { GateParts } from '../plugins/authenticate.ts';
 import { keyOfQueueRequest } from '../plugins/credentials.ts';
 import type { AccessRequest } from '../plugins/limits/access-cache.ts';
 import type { LimitedRequest } from '../plugins/limits/rate-limit.ts';
-import { isId } from '../plugins/public-id.ts';
+import { endpointNotFound, isId } from '../plugins/public-id.ts';
 import type { HostKeys } from './host-keys.ts';
 import { unauthorized } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
@@ -76,7 +76,5 @@ function queueBased(method: string, { path }: LbTarget): CoreError {
 }
 
 function toNotFound(error: CoreError): CoreError {
-  return error.reason === 'ENDPOINT_NOT_FOUND'
-    ? new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.')
-    : error;
+  return error.reason === 'ENDPOINT_NOT_FOUND' ? endpointNotFound() : error;
 }

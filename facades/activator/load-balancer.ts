@@ -11,6 +11,7 @@ import type { DemandRefusal, EndpointRotation } from '@slipway/proto/gen/slipway
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { EndpointSetLink } from '../core-client/endpoint-set-link.ts';
+import { endpointNotFound } from '../plugins/public-id.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
 import { queueFull } from './lb-error.ts';
 import type { SlotRequest, WorkerSlot } from './worker-slot.ts';
@@ -282,7 +283,7 @@ export class LoadBalancer extends BaseService {
     if (!endpoint) return;
     if (reason === 'ENDPOINT_NOT_FOUND') {
       this.#endpoints.delete(endpointId);
-      return endpoint.queue.close(new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.'));
+      return endpoint.queue.close(endpointNotFound());
     }
     const { queue, reportedKey } = endpoint;
     // Requests with the rejected key must not get a worker by another key.

@@ -12,7 +12,7 @@ import type { AccessCache, AccessRequest } from './limits/access-cache.ts';
 import type { RateBudget, RateLimit } from './limits/rate-limit.ts';
 import type { LimitedOperation } from './limits/rate-limit-rules.ts';
 import { RATE_RULES } from './limits/rate-limit-rules.ts';
-import { isId } from './public-id.ts';
+import { endpointNotFound, isId } from './public-id.ts';
 
 export interface GateParts {
   access: AccessCache;
@@ -248,9 +248,4 @@ function wrongEndpointType(): CoreError {
     'not allowed for QB API: this is a load-balancing endpoint, which has no queue. Send requests to the paths ' +
       'of its workers, /v2/{endpoint_id}/{path}.',
   );
-}
-
-/** Returns the same error for endpoints that do not exist and for those of other accounts. */
-function endpointNotFound(): CoreError {
-  return new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
 }

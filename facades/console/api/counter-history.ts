@@ -3,7 +3,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
-import { isId } from '../../plugins/public-id.ts';
+import { endpointIdInPath } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { EndpointRow, Sample } from '../views.ts';
 import { withSample } from '../views.ts';
@@ -74,8 +74,7 @@ export function loadHistoryRoutes(
   onRequest: onRequestAsyncHookHandler,
 ): void {
   app.get('/console/api/endpoints/:id/history', { onRequest }, async (request): Promise<readonly Sample[]> => {
-    const { id } = request.params as { id: string };
-    if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    const id = endpointIdInPath(request);
     return readHistory(core, id, minutesOf(request) * 60_000, optionsOf(request));
   });
 }

@@ -2,7 +2,7 @@
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../plugins/public-id.ts';
+import { endpointIdInPath } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { ErrorsView } from '../views-of-errors.ts';
 import { optionsOf, textOf } from './list-query.ts';
@@ -14,8 +14,7 @@ export function errorRoutes(
   onRequest: onRequestAsyncHookHandler,
 ): void {
   app.get('/console/api/endpoints/:id/errors', { onRequest }, async (request): Promise<ErrorsView> => {
-    const { id: endpointId } = request.params as { id: string };
-    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    const endpointId = endpointIdInPath(request);
     const minutes = textOf(request, 'minutes');
     if (!/^([1-9]\d{0,4})?$/.test(minutes))
       throw new CoreError('INVALID_REQUEST', '"minutes" must be a whole number of them.');

@@ -1,9 +1,8 @@
 /** How long jobs of an endpoint waited and ran, for its page. */
 
 import type { Percentiles } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../plugins/public-id.ts';
+import { endpointIdInPath } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { JobTimesView, PercentilesView } from '../views-of-times.ts';
 import { minutesOf, optionsOf } from './list-query.ts';
@@ -15,8 +14,7 @@ export function jobTimesRoutes(
   onRequest: onRequestAsyncHookHandler,
 ): void {
   app.get('/console/api/endpoints/:id/times', { onRequest }, async (request): Promise<JobTimesView> => {
-    const { id: endpointId } = request.params as { id: string };
-    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    const endpointId = endpointIdInPath(request);
     const asked = { endpointId, spanMs: minutesOf(request) * 60_000 };
     const { total, steps, stepMs, rates } = await core.endpoints.call(
       (client) => client.getJobTimes,

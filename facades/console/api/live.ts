@@ -3,7 +3,7 @@
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { LiveResponse } from '../../jobs/live-response.ts';
-import { isId } from '../../plugins/public-id.ts';
+import { endpointNotFound, isId } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { isOperator } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
@@ -100,8 +100,7 @@ function rowsAsked(request: FastifyRequest): PageQuery {
 /** Reads the ids of what the page shows, empty where the query has none. Throws NOT_FOUND for a malformed id. */
 function idsOf(request: FastifyRequest) {
   const { endpoint = '', job = '', pod = '', worker = '', machine = '' } = request.query as Record<string, unknown>;
-  if (typeof endpoint !== 'string' || (endpoint !== '' && !isId(endpoint)))
-    throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+  if (typeof endpoint !== 'string' || (endpoint !== '' && !isId(endpoint))) throw endpointNotFound();
   if (typeof job !== 'string' || (job !== '' && !isId(job)))
     throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
   if (typeof pod !== 'string' || (pod !== '' && !isId(pod))) throw new CoreError('NOT_FOUND', 'There is no such pod.');

@@ -2,7 +2,7 @@
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../plugins/public-id.ts';
+import { endpointIdInPath } from '../../plugins/public-id.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { publicNames } from '../../resources/field.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
@@ -20,8 +20,7 @@ export function releaseRoutes(
   onRequest: onRequestAsyncHookHandler,
 ): void {
   app.get('/console/api/endpoints/:id/releases', { onRequest }, async (request): Promise<readonly ReleaseView[]> => {
-    const { id: endpointId } = request.params as { id: string };
-    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    const endpointId = endpointIdInPath(request);
     const before = textOf(request, 'before') || '0';
     if (!/^\d{1,15}$/.test(before)) throw new CoreError('INVALID_REQUEST', '"before" must be the id of a change.');
     const asked = { endpointId, pageSize: PAGE_SIZE, beforeId: Number(before) };

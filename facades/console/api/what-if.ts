@@ -2,9 +2,8 @@
 
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { WhatIfFigures } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../plugins/public-id.ts';
+import { endpointIdInPath } from '../../plugins/public-id.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 import { checkedSettings } from '../checked-settings.ts';
@@ -19,8 +18,7 @@ const TRY_MS = 30_000;
 /** Adds the route. */
 export function whatIfRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.post('/console/api/endpoints/:id/what-if', { onRequest }, async (request): Promise<WhatIfView> => {
-    const { id } = request.params as { id: string };
-    if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    const id = endpointIdInPath(request);
     const { changes, mask } = restChanges<Endpoint>(ENDPOINT, checkedSettings(ENDPOINT, settingsOf(request)));
     const asked = { endpoint: Endpoint.fromPartial({ ...changes, id }), updateMask: mask, hours: HOURS };
     const answer = await core.endpoints.call((client) => client.whatIf, asked, {

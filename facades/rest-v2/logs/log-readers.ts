@@ -3,7 +3,7 @@
 import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
-import { isId } from '../../plugins/public-id.ts';
+import { endpointNotFound, isId } from '../../plugins/public-id.ts';
 import type { LineLogParts, ReadPage } from './log-of-lines.ts';
 
 /** Lines of a page, the most that the contract has. */
@@ -13,7 +13,7 @@ const LINES_MAX = 1_000;
 export function workerReader({ core }: Pick<LineLogParts, 'core'>): (request: FastifyRequest) => ReadPage {
   return ({ params, caller: { apiKey } }) => {
     const { endpointId, workerId } = params as { endpointId: string; workerId: string };
-    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    if (!isId(endpointId)) throw endpointNotFound();
     if (!isId(workerId)) throw new CoreError('NOT_FOUND', 'There is no such worker.');
     return async (offset) => {
       const asked = { workerId, endpointId, tailBytes: 0, job: placeAt(offset) };

@@ -1,7 +1,6 @@
 /** Names by which OpenAI clients know an endpoint's models, for the playground. */
-import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../../plugins/public-id.ts';
+import { endpointIdInPath } from '../../../plugins/public-id.ts';
 import type { ConsoleParts } from '../../console-parts.ts';
 import type { ModelsView } from '../../views-of-models.ts';
 import { optionsOf } from '../list-query.ts';
@@ -13,8 +12,7 @@ export function endpointModelRoutes(
   onRequest: onRequestAsyncHookHandler,
 ): void {
   app.get('/console/api/endpoints/:id/models', { onRequest }, async (request): Promise<ModelsView> => {
-    const { id } = request.params as { id: string };
-    if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    const id = endpointIdInPath(request);
     const options = optionsOf(request);
     const { models } = await core.models.call((client) => client.listModels, { model: '' }, options);
     // Every endpoint is a model by its own name. That does not show what its workers answer.

@@ -5,7 +5,7 @@ import type { OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../../plugins/public-id.ts';
+import { endpointIdInPath } from '../../../plugins/public-id.ts';
 import { copyOfEndpoint } from '../../../resources/endpoints/copy-endpoint.ts';
 import { ENDPOINT } from '../../../resources/endpoints/endpoint-table.ts';
 import { restChanges, restRecord } from '../../../resources/rest-values.ts';
@@ -28,7 +28,7 @@ export function endpointSettingsRoutes(
   onRequest: onRequestAsyncHookHandler,
 ): void {
   const read = async (request: FastifyRequest): Promise<Endpoint> => {
-    const asked = { id: idOf(request), includeTemplate: true };
+    const asked = { id: endpointIdInPath(request), includeTemplate: true };
     const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, asked, optionsOf(request));
     return endpoint!;
   };
@@ -57,31 +57,25 @@ export function endpointSettingsRoutes(
   app.patch('/console/api/endpoints/:id/settings', { onRequest }, async (request) => {
     const body = settingsOf(request);
     const { changes, mask } = restChanges<Endpoint>(ENDPOINT, checkedSettings(ENDPOINT, body['settings'] ?? {}));
-    const endpoint = Endpoint.fromPartial({ ...changes, id: idOf(request) });
+    const endpoint = Endpoint.fromPartial({ ...changes, id: endpointIdInPath(request) });
     const asked = { endpoint, updateMask: mask, ownTemplate: templateOf(body) };
     await core.endpoints.call((client) => client.updateEndpoint, asked, optionsOf(request));
     return view(await read(request));
   });
   app.post('/console/api/endpoints/:id/restart', { onRequest }, async (request): Promise<MadeView> => {
-    const id = idOf(request);
+    const id = endpointIdInPath(request);
     const options = { ...optionsOf(request), repeatable: false };
     await core.endpoints.call((client) => client.restartEndpoint, { id }, options);
     return { id };
   });
   app.post('/console/api/endpoints/:id/rollback', { onRequest }, async (request): Promise<MadeView> => {
-    const id = idOf(request);
+    const id = endpointIdInPath(request);
     const { version } = settingsOf(request);
     if (!Number.isInteger(version)) throw new CoreError('INVALID_REQUEST', '"version" must be a whole number.');
     const asked = { id, version: version as number };
     await core.endpoints.call((client) => client.rollBackEndpoint, asked, optionsOf(request));
     return { id };
   });
-}
-
-function idOf(request: FastifyRequest): string {
-  const { id } = request.params as { id: string };
-  if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
-  return id;
 }
 
 function requestIdOf({ requestId = '' }: Record<string, unknown>): string {

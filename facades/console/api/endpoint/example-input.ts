@@ -1,8 +1,7 @@
 /** Example of a request to an endpoint, for "Try it" and the code samples of its page. */
 import { ExampleInputOrigin } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../../plugins/public-id.ts';
+import { endpointIdInPath } from '../../../plugins/public-id.ts';
 import type { ConsoleParts } from '../../console-parts.ts';
 import type { ExampleView } from '../../views-of-settings.ts';
 import { optionsOf } from '../list-query.ts';
@@ -14,8 +13,7 @@ export function exampleInputRoutes(
   onRequest: onRequestAsyncHookHandler,
 ): void {
   app.get('/console/api/endpoints/:id/example', { onRequest }, async (request): Promise<ExampleView> => {
-    const { id: endpointId } = request.params as { id: string };
-    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    const endpointId = endpointIdInPath(request);
     const { input, origin, jobId, isCut } = await core.endpoints.call(
       (client) => client.getExampleInput,
       { endpointId },
