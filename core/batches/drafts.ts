@@ -2,8 +2,8 @@
 import { scanJson } from '@slipway/kit/bytes/json-scan';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 import type { BatchView } from '../domain/batches/batch.ts';
-import { batchNotFound, DRAFT_CALL_BYTES_MAX, DRAFT_REQUESTS_MAX } from '../domain/batches/batch.ts';
-import { FILE_PIECE_BYTES_MAX } from '../domain/batches/file.ts';
+import { batchNotFound, DRAFT_CALL_BYTES_MAX, DRAFT_REQUESTS_MAX, tooManyRequests } from '../domain/batches/batch.ts';
+import { FILE_PIECE_BYTES_MAX, tooManyBytes } from '../domain/batches/file.ts';
 import { INPUT_DEPTH_MAX } from '../domain/jobs/job-limits.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import { invalid } from '../domain/settings/fields.ts';
@@ -40,7 +40,10 @@ export async function createDraft(
   if (type !== 'QB')
     throw new DomainError('WRONG_ENDPOINT_TYPE', 'This is a load-balancing endpoint: it has no queue, and no batches.');
   await checkInputs(context, owner, inputs);
-  const { random, batches } = context;
+  const { random, batches, files, limits } = context;
+  // A client that tries again would leave an empty draft each time, and an endpoint takes few.
+  const bytes = bytesOf(inputs);
+  if (bytes > 0 && (await files.usedBytes(owner.actor.accountId)) + bytes > limits.bytes) throw tooManyBytes(limits);
   const id = `batch_${random.id(ID_LENGTH)}`;
   const { actor, endpointIds } = owner;
   const made = await batches.createDraft(actor, {
@@ -138,13 +141,16 @@ function piecesOf({ sealer }: BatchContext, all: Buffer, fileId: string, start: 
   return pieces;
 }
 
-/** Throws INVALID_INPUT if an input is no object, or nested too deep, PAYLOAD_TOO_LARGE, QUEUE_FULL. */
+function bytesOf(inputs: readonly Buffer[]): number {
+  return inputs.reduce((sum, input) => sum + input.length, 0);
+}
+
+/** Throws INVALID_INPUT if an input is no object, or nested too deep, PAYLOAD_TOO_LARGE, INVALID_REQUEST. */
 async function checkInputs({ checks }: BatchContext, { actor }: BatchOwner, inputs: readonly Buffer[]): Promise<void> {
-  const bytes = inputs.reduce((sum, input) => sum + input.length, 0);
+  const bytes = bytesOf(inputs);
   if (bytes > DRAFT_CALL_BYTES_MAX)
     throw new DomainError('PAYLOAD_TOO_LARGE', `The inputs have ${bytes} bytes, but may have ${DRAFT_CALL_BYTES_MAX}.`);
-  if (inputs.length > DRAFT_REQUESTS_MAX)
-    throw new DomainError('QUEUE_FULL', `A batch may have ${DRAFT_REQUESTS_MAX} requests, not ${inputs.length}.`);
+  if (inputs.length > DRAFT_REQUESTS_MAX) throw tooManyRequests(inputs.length);
   await checks.run(actor.accountId, bytes, checkAll(inputs));
 }
 

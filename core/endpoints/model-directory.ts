@@ -77,8 +77,10 @@ export class ModelDirectory {
 
   /** Returns the endpoints that take requests for a model now. Throws MODEL_NOT_FOUND with the names that there are. */
   async resolve(caller: Caller, model: string): Promise<ModelTarget[]> {
-    if (model.length === 0 || model.length > MODEL_NAME_LENGTH_MAX)
-      throw invalid(`model has ${model.length} characters, but must have 1 to ${MODEL_NAME_LENGTH_MAX}`);
+    // As names of endpoints are counted: a character outside the basic plane is one.
+    const length = [...model].length;
+    if (length === 0 || length > MODEL_NAME_LENGTH_MAX)
+      throw invalid(`model has ${length} characters, but must have 1 to ${MODEL_NAME_LENGTH_MAX}`);
     const found = await this.#select(caller, model);
     // The load matters only where there is a choice.
     const loads = found.length > 1 ? await this.#loadsOf(found) : new Map<string, ModelLoad>();

@@ -1,4 +1,5 @@
 /** Batches of an endpoint under /v2/{endpoint_id}/batch (docs/reference/api.md#batches-of-an-endpoint). */
+import { kindAt, skipSpace } from '@slipway/kit/bytes/json-bytes';
 import { itemEnds } from '@slipway/kit/bytes/json-items';
 import { scanJson } from '@slipway/kit/bytes/json-scan';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
@@ -124,7 +125,8 @@ function* readInputs(body: Buffer, isNeeded: boolean): Work<Buffer[]> {
     const item = items.subarray(from, end);
     from = end + 1;
     if (item.toString('latin1', 0, 64).trim() === '' && item.length <= 64) continue;
-    const input = (yield* scanObject(item, ['input'])).member('input');
+    const isObject = kindAt(item, skipSpace(item, 0)) === 'object';
+    const input = isObject ? (yield* scanObject(item, ['input'])).member('input') : undefined;
     if (input === undefined)
       throw new CoreError(
         'INVALID_INPUT',

@@ -23,8 +23,8 @@ export interface ModelRequest {
   forwarded(workerModel: string): Buffer[];
 }
 
-/** Longest name of a model in bytes. */
-const MODEL_BYTES_MAX = 1_024;
+/** Longest name of a model in bytes: 191 characters of two escaped halves each, in quotes, are 2,294. */
+const MODEL_BYTES_MAX = 4_096;
 /** Bytes of a file that are encoded between two pauses. A multiple of 3, so that no padding stands in the middle. */
 const BASE64_STEP_BYTES = 3 * 64 * 1024;
 /** End of a field's name by which clients mark lists. */

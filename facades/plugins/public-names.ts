@@ -40,6 +40,8 @@ export const REST_V2_NAMES: FieldNames = {
   entrypoint: 'entrypoint',
   env: 'env',
   execution_timeout_ms: 'timeout',
+  end_time: 'endTime',
+  flash_boot_standby: 'flashbootStandby',
   flash_boot_type: 'flashboot',
   gpu_count: 'gpu.count',
   gpu_ids: 'gpu.pools',
@@ -48,7 +50,10 @@ export const REST_V2_NAMES: FieldNames = {
   instance_ids: 'cpu',
   is_serverless: 'serverless',
   locations: 'dataCenterIds',
+  model_aliases: 'openai.aliases',
+  model_queue_max: 'openai.queueMax',
   model_references: 'models',
+  model_weight: 'openai.weight',
   network_volume_id: 'mounts.network',
   network_volume_ids: 'networkVolumes',
   public_key: 'keys',
@@ -57,6 +62,7 @@ export const REST_V2_NAMES: FieldNames = {
   scaler_value: 'scaling',
   size_gb: 'size',
   start_command: 'cmd',
+  start_time: 'startTime',
   template_id: 'templateId',
   volume_gb: 'mounts.persistent.size',
   volume_mount_path: 'mounts.persistent.path',
@@ -64,6 +70,15 @@ export const REST_V2_NAMES: FieldNames = {
   workers_min: 'workers.min',
   create_template: 'POST /v2/templates',
   queue_delay_ms: 'scaling.queueDelay',
+};
+
+/** Names of the queue surface: parameters of its queries. */
+export const QUEUE_NAMES: FieldNames = {
+  ended_from: 'endedFrom',
+  error_group: 'errorGroup',
+  page_token: 'cursor',
+  submitted_from: 'submittedFrom',
+  submitted_until: 'submittedUntil',
 };
 
 /** Names of the GraphQL surface, for everything but pods. */

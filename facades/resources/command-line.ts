@@ -27,10 +27,10 @@ export interface Command {
 
 /**
  * Reads `dockerArgs`: words, or the form that runpodctl writes when an entry point belongs to it,
- * {"cmd":[…],"entrypoint":[…]}. Throws CoreError INVALID_REQUEST as commandOf does.
+ * {"cmd":[…],"entrypoint":[…]}. `field`: its name for the caller. Throws CoreError INVALID_REQUEST as commandOf does.
  */
-export function dockerArgsOf(text: string): Command {
-  return listsOf(text) ?? { startCommand: commandOf('dockerArgs', text), entrypoint: undefined };
+export function dockerArgsOf(text: string, field = 'dockerArgs'): Command {
+  return listsOf(text) ?? { startCommand: commandOf(field, text), entrypoint: undefined };
 }
 
 /** Returns the lists of the JSON form. `undefined` for any other text, which is then split into words. */

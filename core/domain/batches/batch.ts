@@ -122,6 +122,11 @@ export function noDraft(id: string): DomainError {
   return new DomainError('IN_USE', `The batch ${id} is no draft any more: make a new one.`);
 }
 
+/** Returns the error for a draft that can never take so many requests: a client must not try again. */
+export function tooManyRequests(count: number): DomainError {
+  return invalid(`a batch may have ${DRAFT_REQUESTS_MAX} requests, not ${count}`);
+}
+
 /** Returns the error for too many batches of an account or endpoint. */
 export function tooManyBatches(whose: string, max: number): DomainError {
   return new DomainError(

@@ -4,7 +4,7 @@ import { account } from '@slipway/drizzle/schema/account';
 import { batch } from '@slipway/drizzle/schema/batches/batch';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { BatchView, ItemState } from '../../domain/batches/batch.ts';
-import { DRAFT_REQUESTS_MAX, ENDPOINT_REQUESTS_MAX, noDraft } from '../../domain/batches/batch.ts';
+import { DRAFT_REQUESTS_MAX, ENDPOINT_REQUESTS_MAX, noDraft, tooManyRequests } from '../../domain/batches/batch.ts';
 import type { FileLimits, FileScope } from '../../domain/batches/file.ts';
 import { tooManyBytes } from '../../domain/batches/file.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
@@ -53,7 +53,7 @@ export class DraftStore {
     this.#database = database;
   }
 
-  /** Adds requests, all or none. `undefined`: there is no such batch. Throws IN_USE or QUEUE_FULL. */
+  /** Adds requests, all or none. `undefined`: there is no such batch. Throws IN_USE, INVALID_REQUEST or QUEUE_FULL. */
   async add({ scope, endpointId, batchId }: DraftKey, addition: Addition, limits: FileLimits) {
     const changed = await this.#database.db.transaction(async (tx) => {
       const current = await lockBatch(tx, scope, batchId, endpointId);
@@ -67,8 +67,7 @@ export class DraftStore {
         SELECT (SELECT bytes FROM account_file WHERE id = ${fileId}) AS size, coalesce(max(number), 0) AS number,
           count(*)::int AS items FROM batch_item WHERE batch_id = ${batchId}`;
       const total = last!.items + requests.length;
-      if (total > DRAFT_REQUESTS_MAX)
-        throw new DomainError('QUEUE_FULL', `A batch may have ${DRAFT_REQUESTS_MAX} requests, not ${total}.`);
+      if (total > DRAFT_REQUESTS_MAX) throw tooManyRequests(total);
       if ((await usedBytes(statement, scope.accountId)) + bytes > limits.bytes) throw tooManyBytes(limits);
       const size = Number(last!.size);
       for (const piece of addition.pieces(fileId, size)) await addPiece(tx, fileId, piece);

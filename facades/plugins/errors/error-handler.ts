@@ -6,7 +6,7 @@ import { STATUS_CODES } from '@slipway/kit/net/node-http';
 import { openaiErrorType } from '@slipway/kit/openai/error-type';
 import type { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { REST_NAMES, REST_V2_NAMES, withPublicNames } from '../public-names.ts';
+import { QUEUE_NAMES, REST_NAMES, REST_V2_NAMES, withPublicNames } from '../public-names.ts';
 import { idsOf, REQUEST_ID_HEADER } from '../request-id.ts';
 import { HttpRejection } from './http-rejection.ts';
 import type { PublicError } from './public-error.ts';
@@ -19,7 +19,7 @@ export type ErrorShape = (error: PublicError) => object;
  * Shape of queue routes (docs/reference/api.md#errors). It has no numeric `status`, because the asyncio client would
  * take it for a job state.
  */
-export const queueErrorShape: ErrorShape = ({ text, code }) => ({ error: text, code });
+export const queueErrorShape: ErrorShape = ({ text, code }) => ({ error: withPublicNames(text, QUEUE_NAMES), code });
 
 /** Shape of REST routes (docs/reference/management.md#errors-of-rest). */
 export const restErrorShape: ErrorShape = ({ text, status, code }) => {

@@ -83,7 +83,7 @@ function commandFields({
   entrypoint,
 }: ContainerBody): Record<'startCommand' | 'entrypoint', string[] | undefined> {
   if (args === undefined) return { startCommand: cmd, entrypoint };
-  const parsed = dockerArgsOf(args);
+  const parsed = dockerArgsOf(args, 'args');
   const whole = { startCommand: parsed.startCommand, entrypoint: parsed.entrypoint ?? [] };
   if (cmd && !areSame(cmd, whole.startCommand))
     throw against('args and cmd are two ways to say the same, and do not: give one of them.');

@@ -1,7 +1,12 @@
 // test: postgres, 15 s
 /** Files, batches and accounts at their limits, and one byte, request or file over them. */
 
-import { ACCOUNT_BATCHES_MAX, ENDPOINT_BATCHES_MAX, FILE_REQUESTS_MAX } from '@slipway/core/domain/batches/batch';
+import {
+  ACCOUNT_BATCHES_MAX,
+  DRAFT_REQUESTS_MAX,
+  ENDPOINT_BATCHES_MAX,
+  FILE_REQUESTS_MAX,
+} from '@slipway/core/domain/batches/batch';
 import { FILE_BYTES_MAX } from '@slipway/core/domain/batches/file';
 import { BatchState } from '@slipway/proto/gen/slipway/v1/batch_service';
 import t from 'tap';
@@ -74,6 +79,10 @@ t.test('an account has a limited number of files and of bytes', async (t) => {
   const over = new RegExp(`^QUEUE_FULL: .* more than ${ACCOUNT_BYTES} bytes, which is the most`);
   t.match(await reasonOf(append(0, 'abc')), over);
   t.same(await append(0, 'ab'), { bytes: 2 });
+  const draft = { endpointId, inputs: [Buffer.from('{}')] };
+  t.match(await reasonOf(call(limited.clients.batches, 'createDraft', draft, limited.key)), over);
+  const all = { endpointId, after: '', limit: 0 };
+  t.same((await call(limited.clients.batches, 'listBatches', all, limited.key)).batches, [], 'no empty draft is left');
   await resize(first, row!.bytes);
   await resize(id, ACCOUNT_BYTES);
   const batch = await own.create(first);
@@ -102,6 +111,12 @@ t.test('an account and an endpoint have a limited number of batches that have no
   await own.until(ids[0]!, BatchState.CANCELLED);
   t.ok(await own.create(fileId), 'one has ended');
   const draft = () => call(clients.batches, 'createDraft', { endpointId, inputs: [Buffer.from('{}')] }, busy);
+  const many = Array.from({ length: DRAFT_REQUESTS_MAX + 1 }, () => Buffer.from('{}'));
+  const over = /^INVALID_REQUEST: a batch may have 5000 requests, not 5001/;
+  t.match(await reasonOf(call(clients.batches, 'createDraft', { endpointId, inputs: many }, busy)), over);
   for (let count = 0; count < ENDPOINT_BATCHES_MAX; count += 1) await draft();
+  const [some] = (await call(clients.batches, 'listBatches', { endpointId, after: '', limit: 1 }, busy)).batches;
+  const added = { endpointId, batchId: some!.id, replace: false, inputs: many.slice(1) };
+  t.match(await reasonOf(call(clients.batches, 'addRequests', added, busy)), over, 'with the one that it has');
   t.match(await reasonOf(draft()), /^QUEUE_FULL: The endpoint has 10 batches that have not ended/);
 });

@@ -105,3 +105,10 @@ t.test('changes are followed: aliases, environment of the template, workers, que
   await core.updateEndpoint(small, { workersMin: 1 });
   await waitFor('a worker', async () => (await list('mini'))[0]!.state === ModelState.READY);
 });
+
+t.test('the longest name of an endpoint selects it, whatever its characters', async (t) => {
+  const name = '😀'.repeat(191);
+  const id = await core.createEndpoint({ ...idle, name });
+  t.same(await resolve(name), [[id, EndpointType.QB, 1, '']]);
+  t.match(await reasonOf(resolve(`${name}😀`)), /^INVALID_REQUEST: model has 192 characters/);
+});

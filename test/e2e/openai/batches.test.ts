@@ -142,10 +142,11 @@ t.test('a batch of an endpoint: draft, requests, finalize, results', async (t) =
   const { json: added } = await at(`/${draft.id}/requests`, 'POST', { requests: [input('fail'), input('three')] });
   t.match(added, { requestTotal: 3, requestIds: [/^breq_/, /^breq_/] });
   t.match(await at(`/${draft.id}/requests/${added.requestIds[1]}`, 'DELETE'), { status: 200 });
-  t.match(await at(`/${draft.id}/requests`, 'POST', { requests: [{}] }), {
-    status: 400,
-    json: { code: 'invalid_input' },
-  });
+  for (const wrong of [{}, 1, [], null])
+    t.match(await at(`/${draft.id}/requests`, 'POST', { requests: [wrong] }), {
+      status: 400,
+      json: { code: 'invalid_input', error: /^requests\[0\] has no member "input"/ },
+    });
   t.match(await at(`/${draft.id}/finalize`, 'POST'), { json: { status: 'FINALIZED', requestTotal: 2 } });
   const ended = await waitFor('both', async () => {
     const { json } = await at(`/${draft.id}`);

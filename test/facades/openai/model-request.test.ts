@@ -26,6 +26,10 @@ t.test('of several models the last one counts, as in JSON.parse', async (t) => {
   t.equal(Buffer.concat(asked.forwarded('c')).toString(), '{"model":"a","model":"c"}');
 });
 
+t.test('the longest name fits, however its characters are written', async (t) => {
+  t.equal(read(`{"model":"${'\\ud83d\\ude00'.repeat(191)}"}`).model, '😀'.repeat(191));
+});
+
 t.test('a form: as it is for a server, JSON with base64 for a queue', async (t) => {
   const form = new FormData();
   form.append('model', 'whisper-1');
@@ -76,7 +80,7 @@ t.test('what is rejected', async (t) => {
     ['{"model":""}'],
     ['{"model":7}'],
     ['{"model":null}'],
-    [`{"model":"${'x'.repeat(1_100)}"}`],
+    [`{"model":"${'x'.repeat(4_100)}"}`],
     ['[]'],
     ['{'],
     [''],

@@ -1,6 +1,13 @@
 /** Error texts name the fields that the client sent. */
 
-import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, REST_NAMES, withPublicNames } from '@slipway/facades/plugins/public-names';
+import { queueErrorShape } from '@slipway/facades/plugins/errors/error-handler';
+import {
+  GRAPHQL_NAMES,
+  GRAPHQL_POD_NAMES,
+  REST_NAMES,
+  REST_V2_NAMES,
+  withPublicNames,
+} from '@slipway/facades/plugins/public-names';
 import t from 'tap';
 
 const CASES: [text: string, rest: string, graphql: string][] = [
@@ -28,6 +35,22 @@ t.test('lists of data centres and types, which surfaces name differently', async
   t.equal(withPublicNames('locations has 0 characters', GRAPHQL_NAMES), 'locations has 0 characters');
   t.equal(withPublicNames('locations has 0 characters', GRAPHQL_POD_NAMES), 'dataCenterId has 0 characters');
   t.equal(withPublicNames('gpu_ids: "x" is not known', GRAPHQL_POD_NAMES), 'gpuTypeId: "x" is not known');
+});
+
+t.test('REST v2, and parameters of the queue surface', async (t) => {
+  t.equal(withPublicNames('model_aliases names one twice', REST_V2_NAMES), 'openai.aliases names one twice');
+  t.equal(withPublicNames('start_time must be from 1970', REST_V2_NAMES), 'startTime must be from 1970');
+  for (const [text, shown] of [
+    [
+      'submitted_from must be a time of the years 1970 to 9999',
+      'submittedFrom must be a time of the years 1970 to 9999',
+    ],
+    ['page_token is none that a page of this list gave', 'cursor is none that a page of this list gave'],
+    ['There is no job "page_token" on this endpoint.', 'There is no job "page_token" on this endpoint.'],
+  ] as const)
+    t.match(queueErrorShape({ text, status: 400, code: 'invalid_request', retryAfterSeconds: undefined }), {
+      error: shown,
+    });
 });
 
 t.test('both surfaces', async (t) => {
