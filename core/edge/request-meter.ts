@@ -1,6 +1,7 @@
 /**
  * Counts requests to workers of load-balancing endpoints, as facades and edges report them; the request writer collects
- * the counts every few seconds. A crash loses those of some seconds. Bounded: further workers are counted together.
+ * the counts every few seconds. A crash loses those of some seconds. Bounded: further workers are counted together, and
+ * PostgreSQL can store every number and text. All accounts share a statement: no report may make it fail.
  */
 import type { RequestCounts } from '@slipway/kit/observe/request-counts';
 import { addRequests, FAILED_REPORTED_MAX, noRequests } from '@slipway/kit/observe/request-counts';
@@ -9,6 +10,13 @@ import type { FailedRequest, MeteredRequests } from '../store/scaling/request-st
 
 /** Most workers and endpoints with counts of their own between two collections. */
 const COUNTED_MAX = 20_000;
+/** Largest sum of a count: that of an integer column. A sum that would be larger stays there. */
+const COUNT_MAX = 2_147_483_647;
+/** Largest sum of bytes, and of milliseconds. */
+const AMOUNT_MAX = 1_000_000_000_000_000;
+/** The last millisecond of the year 9999. */
+const TIME_MS_MAX = 253_402_300_799_999;
+const STATUS_MAX = 999;
 
 /** Requests since the last `take`. */
 export interface TakenRequests {
@@ -36,20 +44,20 @@ export class RequestMeter {
       sum = { endpointId, workerId, ...noRequests() };
       this.#counts.set(key, sum);
     }
-    addRequests(sum, counts);
+    addBounded(sum, counts);
   }
 
   #addOf(endpointId: string, counts: RequestCounts): void {
     const key = `${endpointId} `;
     const sum = this.#counts.get(key) ?? { endpointId, workerId: '', ...noRequests() };
     this.#counts.set(key, sum);
-    addRequests(sum, counts);
+    addBounded(sum, counts);
   }
 
   /** Adds a failed request to the sample of its endpoint: the last few are kept. */
   fail(endpointId: string, request: FailedRequest): void {
     const failed = this.#failed.get(endpointId) ?? [];
-    failed.push(request);
+    failed.push(storable(request));
     if (failed.length > FAILED_REPORTED_MAX) failed.shift();
     this.#failed.set(endpointId, failed);
   }
@@ -69,9 +77,40 @@ export class RequestMeter {
       const key = `${endpointId} ${workerId}`;
       const sum = this.#counts.get(key) ?? { endpointId, workerId, ...noRequests() };
       this.#counts.set(key, sum);
-      addRequests(sum, each);
+      addBounded(sum, each);
     }
     for (const [endpointId, own] of Map.groupBy(failed, (each) => each.endpointId))
       this.#failed.set(endpointId, [...own, ...(this.#failed.get(endpointId) ?? [])].slice(-FAILED_REPORTED_MAX));
   }
+}
+
+function addBounded(sum: RequestCounts, more: RequestCounts): void {
+  addRequests(sum, more);
+  for (const counts of [sum.outcomes, sum.durations])
+    for (const [place, count] of counts.entries()) if (count > COUNT_MAX) counts[place] = COUNT_MAX;
+  sum.bytesIn = Math.min(sum.bytesIn, AMOUNT_MAX);
+  sum.bytesOut = Math.min(sum.bytesOut, AMOUNT_MAX);
+  sum.durationMs = Math.min(sum.durationMs, AMOUNT_MAX);
+}
+
+/** Returns the request with values that PostgreSQL stores. A time that is none becomes 1970. */
+function storable({
+  atMs,
+  status,
+  durationMs,
+  method,
+  path,
+  workerId,
+  cause,
+  ...request
+}: FailedRequest): FailedRequest {
+  const text = (value: string): string => value.replaceAll('\0', '').toWellFormed();
+  const number = (value: number, max: number): number => Math.min(Math.max(Math.round(value) || 0, 0), max);
+  return {
+    ...request,
+    ...{ method: text(method), path: text(path), workerId: text(workerId), cause: text(cause) },
+    atMs: number(atMs, TIME_MS_MAX),
+    status: number(status, STATUS_MAX),
+    durationMs: number(durationMs, COUNT_MAX),
+  };
 }

@@ -20,7 +20,6 @@ const WORKERS_MAX = 1_000;
 /** Largest accepted count of one outcome or bin, and largest sum of bytes or milliseconds. */
 const COUNT_MAX = 20_000;
 const SUM_MAX = 1_000_000_000_000_000;
-const DURATION_MS_MAX = 1_000_000_000;
 const WORD_LENGTH_MAX = 64;
 const ID = /^[a-z0-9]{0,64}$/;
 
@@ -72,6 +71,7 @@ function countsFromMessage({ outcomes, bytesIn, bytesOut, durationMs, durations 
   };
 }
 
+/** Converts a failed request. The meter brings its values into the ranges of the database. */
 function failedFromMessage({
   time,
   method,
@@ -84,17 +84,12 @@ function failedFromMessage({
 }: FailedMessage): FailedRequest {
   return {
     atMs: time?.getTime() ?? 0,
-    method: storable(method, WORD_LENGTH_MAX),
-    path: storable(path.split('?', 1)[0]!, FAILED_PATH_LENGTH_MAX),
+    method: method.slice(0, WORD_LENGTH_MAX),
+    path: path.split('?', 1)[0]!.slice(0, FAILED_PATH_LENGTH_MAX),
     hasQuery,
-    status: Math.min(Math.max(status, 0), 999),
-    durationMs: Math.min(Math.max(durationMs, 0), DURATION_MS_MAX),
+    status,
+    durationMs,
     workerId: ID.test(workerId) ? workerId : '',
-    cause: storable(cause, WORD_LENGTH_MAX),
+    cause: cause.slice(0, WORD_LENGTH_MAX),
   };
-}
-
-/** Returns a text that PostgreSQL can store: without NUL and lone surrogates. */
-function storable(text: string, lengthMax: number): string {
-  return text.slice(0, lengthMax).replaceAll('\0', '').toWellFormed();
 }

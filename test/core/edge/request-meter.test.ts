@@ -1,0 +1,56 @@
+// test: postgres
+/** Counts of requests to load-balancing endpoints: whatever one reporter sends, those of all others are stored. */
+import { RequestMeter } from '@slipway/core/edge/request-meter';
+import type { RequestCounts } from '@slipway/kit/observe/request-counts';
+import { noRequests } from '@slipway/kit/observe/request-counts';
+import t from 'tap';
+import { startEngines } from '../../helpers/system/job-engine.ts';
+
+const engines = await startEngines(t, { idle: true });
+const { requests } = engines.stores;
+const FAILED = {
+  ...{ atMs: 1_000, method: 'GET', path: '/', hasQuery: false, status: 500, durationMs: 1, workerId: '', cause: '' },
+};
+
+function counts(more: Partial<RequestCounts> = {}): RequestCounts {
+  return { ...noRequests(), outcomes: [1, 0, 0, 0, 0, 0], durations: [1], ...more };
+}
+
+const recorded = (endpointId: string) => requests.recorded(endpointId, 3_600_000, 60_000);
+
+t.test('a failed request with values that PostgreSQL does not store', async (t) => {
+  const others: [string, Partial<typeof FAILED>][] = [
+    ['a time that is none', { atMs: NaN }],
+    ['a time before all calendars', { atMs: -8_640_000_000_000_000 }],
+    ['a time after all calendars', { atMs: 8_640_000_000_000_000 }],
+    ['a WebSocket of 25 days', { durationMs: 25 * 86_400_000 }],
+    ['a status beyond all', { status: 4_000_000_000 }],
+    ['a path that is cut within a character', { path: `/${'😀'.slice(0, 1)}` }],
+    ['a cause with NUL', { cause: 'a\0b' }],
+  ];
+  for (const [name, wrong] of others) {
+    const [bad, good] = [await engines.endpoint({ type: 'LB' }), await engines.endpoint({ type: 'LB' })];
+    const meter = new RequestMeter(() => undefined);
+    meter.fail(bad, { ...FAILED, ...wrong });
+    meter.add(good, 'worker', counts());
+    await requests.append(meter.take()!, 10_000);
+    t.match(await recorded(good), { workers: [{ workerId: 'worker', outcomes: [1, 0, 0, 0, 0, 0] }] }, name);
+    t.equal((await recorded(bad)).failed.length, 1, `${name}: it is listed`);
+  }
+});
+
+t.test('sums that grow without end stay at the largest', async (t) => {
+  const [bad, good] = [await engines.endpoint({ type: 'LB' }), await engines.endpoint({ type: 'LB' })];
+  const meter = new RequestMeter(() => undefined);
+  const large = counts({ outcomes: [2_000_000_000, 0, 0, 0, 0, 0], bytesIn: 1e15, bytesOut: 1e15, durationMs: 1e15 });
+  for (let report = 0; report < 12; report += 1) {
+    for (let worker = 0; worker < 1_000; worker += 1) meter.add(bad, `w${worker}`, large);
+    meter.add(bad, 'w0', large);
+    meter.add(good, 'worker', counts({ bytesIn: 1 }));
+    await requests.append(meter.take()!, 10_000);
+  }
+  const { ever, steps } = await recorded(bad);
+  t.match(ever, { bytesIn: Number.MAX_SAFE_INTEGER, durationMs: Number.MAX_SAFE_INTEGER });
+  t.equal(steps.length > 0, true);
+  t.match((await recorded(good)).ever, { outcomes: [12, 0, 0, 0, 0, 0], bytesIn: 12 });
+});
