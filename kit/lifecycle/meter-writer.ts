@@ -11,19 +11,39 @@ interface Meter<Counts> {
   putBack(counts: Counts): void;
 }
 
+/** A write may have been done: its answer was lost. */
+export class LostAnswerError extends Error {
+  /** Returns whether it was done. Rejects while that is not known. */
+  readonly wasStored: () => Promise<boolean>;
+
+  constructor(cause: unknown, wasStored: () => Promise<boolean>) {
+    super('the answer to a write was lost', { cause });
+    this.name = 'LostAnswerError';
+    this.wasStored = wasStored;
+  }
+}
+
 interface MeterWriterOptions<Counts> extends Omit<LoopOptions, 'pass'> {
   meter: Meter<Counts>;
-  /** Stores the counts of the last `spanMs` milliseconds. */
+  /** Stores the counts of the last `spanMs` milliseconds. Throws LostAnswerError if it may have stored them. */
   store(counts: Counts, spanMs: number): Promise<void>;
 }
 
+/** Counts whose write may have been done. */
+interface UnsureCounts<Counts> {
+  counts: Counts;
+  untilMs: number;
+  wasStored: () => Promise<boolean>;
+}
+
 /**
- * Stores nothing if nothing was counted. Counts that could not be stored are part of the next pass. They may be stored
- * twice if the database committed them and its answer was lost.
+ * Stores nothing if nothing was counted. Counts that were not stored are part of the next pass. Where the answer to a
+ * write was lost, nothing more is stored until it is known whether it was done: nothing counts twice.
  */
 export class MeterWriter<Counts> extends LoopService {
   readonly #options: MeterWriterOptions<Counts>;
   #sinceMs = 0;
+  #unsure: UnsureCounts<Counts> | undefined;
 
   constructor(options: MeterWriterOptions<Counts>) {
     super(options);
@@ -45,14 +65,26 @@ export class MeterWriter<Counts> extends LoopService {
 
   protected override async pass(): Promise<void> {
     const { meter, store, clock } = this.#options;
+    await this.#resolve();
     const nowMs = clock.monotonicMs();
     const spanMs = Math.max(Math.round(nowMs - this.#sinceMs), 1);
     const taken = meter.take();
     if (taken !== undefined)
       await store(taken, spanMs).catch((error: unknown) => {
-        meter.putBack(taken);
+        if (error instanceof LostAnswerError)
+          this.#unsure = { counts: taken, untilMs: nowMs, wasStored: error.wasStored };
+        else meter.putBack(taken);
         throw error;
       });
     this.#sinceMs = nowMs;
+  }
+
+  async #resolve(): Promise<void> {
+    const unsure = this.#unsure;
+    if (!unsure) return;
+    const wasStored = await unsure.wasStored();
+    this.#unsure = undefined;
+    if (wasStored) this.#sinceMs = unsure.untilMs;
+    else this.#options.meter.putBack(unsure.counts);
   }
 }

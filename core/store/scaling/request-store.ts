@@ -3,11 +3,14 @@ import type { RequestCounts } from '@slipway/kit/observe/request-counts';
 import { DURATION_BINS_MAX, REQUEST_OUTCOMES } from '@slipway/kit/observe/request-counts';
 import { TRAFFIC_KEPT_HOURS } from '../../domain/scaling/traffic.ts';
 import type { Database, Fragment } from '../sql/database.ts';
+import { inKnownTransaction } from '../sql/known-commit.ts';
 
 /** Failed requests that are kept of each endpoint. Between two passes of the reaper there may be more. */
 const FAILED_KEPT_MAX = 100;
 /** Most workers in an answer. */
 const WORKERS_MAX = 200;
+/** Largest sum: JavaScript and the contract have no larger whole numbers. A sum that would be larger stays there. */
+const SUM_MAX = Number.MAX_SAFE_INTEGER;
 
 /** A request that failed, for its owner. It holds neither headers nor bodies, and no query. */
 export interface FailedRequest {
@@ -47,7 +50,7 @@ export class RequestStore {
     this.#database = database;
   }
 
-  /** Appends the requests of the last `spanMs` milliseconds. */
+  /** Appends the requests of the last `spanMs` milliseconds. Throws LostAnswerError if that may have been done. */
   async append(
     {
       counts,
@@ -58,10 +61,12 @@ export class RequestStore {
     // In the same order at each replica, so that none waits for another in a circle.
     const ordered = counts.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
     const summed = (own: string, more: string) =>
-      `ARRAY(SELECT coalesce(o, 0) + coalesce(g, 0) FROM unnest(${own}, ${more}) WITH ORDINALITY AS u (o, g, n) ` +
-      'ORDER BY n)';
+      `ARRAY(SELECT least(coalesce(o, 0) + coalesce(g, 0), ${SUM_MAX}) FROM unnest(${own}, ${more}) ` +
+      'WITH ORDINALITY AS u (o, g, n) ORDER BY n)';
     const { sql } = this.#database;
-    await sql`
+    await inKnownTransaction(
+      sql,
+      (tx) => tx`
       WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(${JSON.stringify(ordered)}::text::jsonb) AS s ("endpointId" text,
           "workerId" text, outcomes int[], "bytesIn" bigint, "bytesOut" bigint, "durationMs" bigint, durations int[])
@@ -78,14 +83,17 @@ export class RequestStore {
           method text, path text, "hasQuery" boolean, status int, "durationMs" int, "workerId" text, cause text)
       )
       INSERT INTO endpoint_request_total AS t (endpoint_id, outcomes, bytes_in, bytes_out, duration_ms, durations)
-      SELECT "endpointId", ${sql.unsafe(arraySums('outcomes', REQUEST_OUTCOMES.length))}, sum("bytesIn"),
-        sum("bytesOut"), sum("durationMs"), ${sql.unsafe(arraySums('durations', DURATION_BINS_MAX))}
+      SELECT "endpointId", ${sql.unsafe(arraySums('outcomes', REQUEST_OUTCOMES.length))},
+        ${sql.unsafe(['"bytesIn"', '"bytesOut"', '"durationMs"'].map(boundedSum).join())},
+        ${sql.unsafe(arraySums('durations', DURATION_BINS_MAX))}
       FROM given GROUP BY "endpointId" ORDER BY "endpointId"
       ON CONFLICT (endpoint_id) DO UPDATE SET
         outcomes = ${sql.unsafe(summed('t.outcomes', 'excluded.outcomes'))},
-        bytes_in = t.bytes_in + excluded.bytes_in, bytes_out = t.bytes_out + excluded.bytes_out,
-        duration_ms = t.duration_ms + excluded.duration_ms,
-        durations = ${sql.unsafe(summed('t.durations', 'excluded.durations'))}`;
+        bytes_in = least(t.bytes_in + excluded.bytes_in, ${SUM_MAX}::bigint),
+        bytes_out = least(t.bytes_out + excluded.bytes_out, ${SUM_MAX}::bigint),
+        duration_ms = least(t.duration_ms + excluded.duration_ms, ${SUM_MAX}::bigint),
+        durations = ${sql.unsafe(summed('t.durations', 'excluded.durations'))}`,
+    );
   }
 
   /** Returns the requests to an endpoint in the last `spanMs` milliseconds. */
@@ -93,8 +101,9 @@ export class RequestStore {
     const { sql } = this.#database;
     const since = sql`now() - ${spanMs}::float8 * interval '1 ms'`;
     const sums = sql`${sql.unsafe(arraySums('outcomes', REQUEST_OUTCOMES.length))} AS outcomes,
-      sum(bytes_in)::bigint AS "bytesIn", sum(bytes_out)::bigint AS "bytesOut",
-      sum(duration_ms)::bigint AS "durationMs", ${sql.unsafe(arraySums('durations', DURATION_BINS_MAX))} AS durations`;
+      ${sql.unsafe(boundedSum('bytes_in'))} AS "bytesIn", ${sql.unsafe(boundedSum('bytes_out'))} AS "bytesOut",
+      ${sql.unsafe(boundedSum('duration_ms'))} AS "durationMs",
+      ${sql.unsafe(arraySums('durations', DURATION_BINS_MAX))} AS durations`;
     const of = (group: Fragment, tail: Fragment) => sql`
       SELECT ${group}, ${sums} FROM endpoint_requests
       WHERE endpoint_id = ${endpointId} AND ended_at > ${since} GROUP BY 1 ${tail}`;
@@ -134,6 +143,10 @@ export class RequestStore {
       DELETE FROM endpoint_request_total t WHERE NOT EXISTS (SELECT FROM endpoint e WHERE e.id = t.endpoint_id)`;
     return rows.count;
   }
+}
+
+function boundedSum(column: string): string {
+  return `least(sum(${column}), ${SUM_MAX})::bigint`;
 }
 
 /** Returns the sum of arrays over many rows, place by place. */

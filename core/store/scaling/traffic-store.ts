@@ -4,6 +4,7 @@ import type { Recorded, RecordedDecision } from '../../domain/scaling/model/what
 import type { TrafficSpan } from '../../domain/scaling/traffic.ts';
 import { BINS_MAX, TRAFFIC_KEPT_HOURS } from '../../domain/scaling/traffic.ts';
 import type { Database } from '../sql/database.ts';
+import { inKnownTransaction } from '../sql/known-commit.ts';
 import { lastStarts, slotsOf } from './traffic-rows.ts';
 
 /** Maximum size of the samples that one what-if question replays, in bytes. Older samples are left out. */
@@ -26,16 +27,19 @@ export class TrafficStore {
     this.#database = database;
   }
 
-  /** Appends the traffic of the last `spanMs` milliseconds. */
+  /** Appends the traffic of the last `spanMs` milliseconds. Throws LostAnswerError if that may have been done. */
   async append(seen: readonly SeenTraffic[], spanMs: number): Promise<void> {
-    await this.#database.sql`
+    await inKnownTransaction(
+      this.#database.sql,
+      (tx) => tx`
       INSERT INTO endpoint_traffic (endpoint_id, span_ms, arrived, executed, execution_ms, executions, waits,
         arrived_low, completed, failed)
       SELECT s."endpointId", ${spanMs}, s.arrived, s.executed, s."executionMs", s.executions, s.waits, s."arrivedLow",
         s.completed, s.failed
       FROM jsonb_to_recordset(${JSON.stringify(seen)}::text::jsonb) AS s ("endpointId" text, arrived int, executed int,
         "executionMs" bigint,
-        executions int[], waits int[], "arrivedLow" int, completed int, failed int)`;
+        executions int[], waits int[], "arrivedLow" int, completed int, failed int)`,
+    );
   }
 
   /** Returns the recorded traffic of an endpoint in the last `hours` hours. */
