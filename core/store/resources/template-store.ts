@@ -134,8 +134,10 @@ export class TemplateStore {
         .from(endpoint)
         .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only]))),
     );
-    const visible = includePublic ? or(own, shared) : own;
-    const listable = only.length > 0 ? and(used, includePublic ? undefined : own) : visible;
+    // Another account's template is shown while it is public: an endpoint keeps its copy, and not the right to read on.
+    const foreign = only.length > 0 ? eq(template.public, true) : shared;
+    const visible = includePublic ? or(own, foreign) : own;
+    const listable = only.length > 0 ? and(used, visible) : visible;
     const where = includeBound ? listable : and(listable, isNull(template.boundEndpointId));
     const listed = {
       from: template,

@@ -54,6 +54,28 @@ t.test("a publisher's registry credentials stay the publisher's", async (t) => {
   t.equal(worker!.registryAuthId, '');
 });
 
+t.test('a template that its publisher made private is in no list, whoever still runs it', async (t) => {
+  const core = await startReplicas(t);
+  const publisher = await publisherOf(core);
+  const templateId = await core.createTemplate({ public: true, name: 'shared', startCommand: ['first'] }, publisher);
+  const endpointId = await core.createEndpoint({ templateId });
+  const own = await core.createTemplate({ name: 'own' });
+  const limited = await core.newKey(KeyScope.ALL, [endpointId]);
+  const listed = async (key: string) => {
+    const { templates } = await call(core.clients.templates, 'listTemplates', { includePublic: true }, key);
+    return templates.map(({ id }) => id);
+  };
+  t.same(await listed(limited), [templateId], 'a key for some endpoints sees what they run');
+  const changed = Template.fromPartial({ id: templateId, public: false, readme: 'secret', startCommand: ['second'] });
+  const updateMask = ['public', 'readme', 'start_command'];
+  await call(core.clients.templates, 'updateTemplate', { template: changed, updateMask }, publisher);
+  t.same(await listed(limited), []);
+  t.notOk((await listed(core.key)).includes(templateId));
+  t.ok((await listed(core.key)).includes(own));
+  const get = call(core.clients.templates, 'getTemplate', { id: templateId }, limited);
+  t.match(await reasonOf(get), /^TEMPLATE_NOT_FOUND/);
+});
+
 t.test('one account cannot make the list of public templates too long for others', async (t) => {
   const core = await startReplicas(t);
   const publisher = await publisherOf(core);
