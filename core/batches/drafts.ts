@@ -3,7 +3,7 @@ import { scanJson } from '@slipway/kit/bytes/json-scan';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 import type { BatchView } from '../domain/batches/batch.ts';
 import { batchNotFound, DRAFT_CALL_BYTES_MAX, DRAFT_REQUESTS_MAX, tooManyRequests } from '../domain/batches/batch.ts';
-import { FILE_PIECE_BYTES_MAX, tooManyBytes } from '../domain/batches/file.ts';
+import { FILE_PIECE_BYTES_MAX } from '../domain/batches/file.ts';
 import { INPUT_DEPTH_MAX } from '../domain/jobs/job-limits.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import { invalid } from '../domain/settings/fields.ts';
@@ -40,20 +40,11 @@ export async function createDraft(
   if (type !== 'QB')
     throw new DomainError('WRONG_ENDPOINT_TYPE', 'This is a load-balancing endpoint: it has no queue, and no batches.');
   await checkInputs(context, owner, inputs);
-  const { random, batches, files, limits } = context;
-  // A client that tries again would leave an empty draft each time, and an endpoint takes few.
-  const bytes = bytesOf(inputs);
-  if (bytes > 0 && (await files.usedBytes(owner.actor.accountId)) + bytes > limits.bytes) throw tooManyBytes(limits);
-  const id = `batch_${random.id(ID_LENGTH)}`;
+  const { random, drafts, limits } = context;
+  const ids = { id: `batch_${random.id(ID_LENGTH)}`, fileId: `file-${random.id(ID_LENGTH)}` };
   const { actor, endpointIds } = owner;
-  const made = await batches.createDraft(actor, {
-    id,
-    endpointIds,
-    endpointId,
-    fileId: `file-${random.id(ID_LENGTH)}`,
-  });
-  if (inputs.length === 0) return made;
-  return (await addRequests(context, owner, { endpointId, batchId: id }, { inputs, replace: false })).batch;
+  const addition = inputs.length === 0 ? undefined : additionOf(context, inputs, false);
+  return drafts.create(actor, { ...ids, endpointIds, endpointId }, addition, limits);
 }
 
 /** Adds requests to a draft, all or none. Throws NOT_FOUND, IN_USE, INVALID_INPUT, QUEUE_FULL. */
@@ -64,14 +55,10 @@ export async function addRequests(
   { inputs, replace }: { inputs: readonly Buffer[]; replace: boolean },
 ): Promise<{ batch: BatchView; requestIds: string[] }> {
   await checkInputs(context, owner, inputs);
-  const { random, drafts, limits } = context;
-  const requests = inputs.map((input) => ({ id: `breq_${random.id(ID_LENGTH)}`, bytes: input.length }));
-  const all = Buffer.concat(inputs);
-  const pieces = (fileId: string, start: number): FilePiece[] => piecesOf(context, all, fileId, start);
-  const addition = { requests, pieces, bytes: all.length, replace };
-  const batch = await drafts.add({ scope: owner.scope, endpointId, batchId }, addition, limits);
+  const addition = additionOf(context, inputs, replace);
+  const batch = await context.drafts.add({ scope: owner.scope, endpointId, batchId }, addition, context.limits);
   if (!batch) throw batchNotFound(batchId);
-  return { batch, requestIds: requests.map(({ id }) => id) };
+  return { batch, requestIds: addition.requests.map(({ id }) => id) };
 }
 
 /** Removes a request from a draft. Throws NOT_FOUND, IN_USE. */
@@ -131,6 +118,14 @@ function withinBytes(items: readonly ListedItem[]): ListedItem[] {
   return items.slice(0, fits < 0 ? items.length : fits);
 }
 
+/** Returns requests with these inputs, as the store adds them. */
+function additionOf(context: BatchContext, inputs: readonly Buffer[], replace: boolean) {
+  const requests = inputs.map((input) => ({ id: `breq_${context.random.id(ID_LENGTH)}`, bytes: input.length }));
+  const all = Buffer.concat(inputs);
+  const pieces = (fileId: string, start: number): FilePiece[] => piecesOf(context, all, fileId, start);
+  return { requests, pieces, bytes: all.length, replace };
+}
+
 function piecesOf({ sealer }: BatchContext, all: Buffer, fileId: string, start: number): FilePiece[] {
   const pieces: FilePiece[] = [];
   for (let at = 0; at < all.length; at += FILE_PIECE_BYTES_MAX) {
@@ -141,13 +136,9 @@ function piecesOf({ sealer }: BatchContext, all: Buffer, fileId: string, start: 
   return pieces;
 }
 
-function bytesOf(inputs: readonly Buffer[]): number {
-  return inputs.reduce((sum, input) => sum + input.length, 0);
-}
-
 /** Throws INVALID_INPUT if an input is no object, or nested too deep, PAYLOAD_TOO_LARGE, INVALID_REQUEST. */
 async function checkInputs({ checks }: BatchContext, { actor }: BatchOwner, inputs: readonly Buffer[]): Promise<void> {
-  const bytes = bytesOf(inputs);
+  const bytes = inputs.reduce((sum, input) => sum + input.length, 0);
   if (bytes > DRAFT_CALL_BYTES_MAX)
     throw new DomainError('PAYLOAD_TOO_LARGE', `The inputs have ${bytes} bytes, but may have ${DRAFT_CALL_BYTES_MAX}.`);
   if (inputs.length > DRAFT_REQUESTS_MAX) throw tooManyRequests(inputs.length);

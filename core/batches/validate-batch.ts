@@ -42,8 +42,7 @@ export async function validateBatch(parts: BatchParts, batch: Batch): Promise<bo
     readLines: number,
     model,
   };
-  const taken = await stores.batchWork.addItems(id, readBytes, step);
-  if (taken && taken.length > 0) await stores.batchWork.addFaults(id, taken.slice(0, FAULTS_MAX).map(duplicate));
+  await stores.batchWork.addItems(id, readBytes, step, duplicate);
   return true;
 }
 

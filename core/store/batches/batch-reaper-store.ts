@@ -16,14 +16,20 @@ export class BatchReaperStore {
 
   /** Deletes a part of one file that is deleted, has expired or was given up. Returns false if there is none. */
   async reapFile(): Promise<boolean> {
+    // Marked in the statement that finds it: an upload that ends at this moment is kept. Marked, it cannot be reached
+    // any more, so its parts may be deleted one after the other.
     const [file] = await this.#sql<{ id: string; batch_id: string | null; side: string | null }[]>`
-      SELECT id, batch_id, side FROM account_file f WHERE (state = 'DELETED' OR expires_at <= now()
-          OR (state = 'UPLOADING' AND written_at < now() - ${UPLOAD_SECONDS_MAX}::int * interval '1 s'))
-        AND NOT EXISTS (SELECT FROM batch b WHERE b.file_id = f.id AND b.ended_at IS NULL) LIMIT 1`;
+      WITH due AS MATERIALIZED (
+        SELECT id, batch_id, side, state FROM account_file f WHERE (state = 'DELETED' OR expires_at <= now()
+            OR (state = 'UPLOADING' AND written_at < now() - ${UPLOAD_SECONDS_MAX}::int * interval '1 s'))
+          AND NOT EXISTS (SELECT FROM batch b WHERE b.file_id = f.id AND b.ended_at IS NULL)
+        LIMIT 1 FOR UPDATE OF f SKIP LOCKED
+      ), marked AS (
+        UPDATE account_file a SET state = 'DELETED' FROM due d WHERE a.id = d.id AND d.state <> 'DELETED'
+      )
+      SELECT id, batch_id, side FROM due`;
     if (!file) return false;
     const { id, batch_id: batchId, side } = file;
-    // It cannot be reached any more, so its parts may be deleted one after the other.
-    await this.#sql`UPDATE account_file SET state = 'DELETED' WHERE id = ${id} AND state <> 'DELETED'`;
     const removed =
       batchId === null
         ? await this.#sql`

@@ -1,5 +1,6 @@
 /** Columns of batches, and what several statements on them share. */
 import { and, eq, inArray, sql } from '@slipway/drizzle/orm';
+import { account } from '@slipway/drizzle/schema/account';
 import { accountFile } from '@slipway/drizzle/schema/batches/account-file';
 import { batch } from '@slipway/drizzle/schema/batches/batch';
 import type { Batch, BatchView } from '../../domain/batches/batch.ts';
@@ -65,4 +66,20 @@ export async function viewBatches({ db, sql: raw }: Database, batches: readonly 
       oldestJob: now?.job_id ? { endpointId: now.endpoint_id!, jobId: now.job_id } : undefined,
     };
   });
+}
+
+/** Locks an account, so that two creations at once cannot both take the last place within its limit. */
+export async function lockAccount(tx: Transaction, accountId: string): Promise<void> {
+  await tx.select({ id: account.id }).from(account).where(eq(account.id, accountId)).for('no key update');
+}
+
+/** Returns the number of batches. */
+export async function countBatches(tx: Transaction, where: ReturnType<typeof and>): Promise<number> {
+  const [row] = await tx.select({ count: sql<number>`count(*)::int` }).from(batch).where(where);
+  return row!.count;
+}
+
+/** Returns an instant of the database's clock. */
+export function afterNow(ms: number) {
+  return sql`now() + ${ms}::bigint * interval '1 ms'`;
 }

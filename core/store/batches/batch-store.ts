@@ -1,16 +1,23 @@
 /** Stores batches, as their owners make, read and cancel them. */
 import { and, desc, eq, isNull, sql } from '@slipway/drizzle/orm';
-import { account } from '@slipway/drizzle/schema/account';
 import { accountFile } from '@slipway/drizzle/schema/batches/account-file';
 import { batch } from '@slipway/drizzle/schema/batches/batch';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { Batch, BatchView } from '../../domain/batches/batch.ts';
-import { ACCOUNT_BATCHES_MAX, ENDPOINT_BATCHES_MAX, tooManyBatches, WINDOW_MS } from '../../domain/batches/batch.ts';
+import { ACCOUNT_BATCHES_MAX, tooManyBatches, WINDOW_MS } from '../../domain/batches/batch.ts';
 import type { FileScope } from '../../domain/batches/file.ts';
-import { FILE_SECONDS_MAX } from '../../domain/batches/file.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
-import type { Database, Transaction } from '../sql/database.ts';
-import { batchFromRow, lockBatch, ownBatch, viewBatches, visibleBatches } from './batch-rows.ts';
+import type { Database } from '../sql/database.ts';
+import {
+  afterNow,
+  batchFromRow,
+  countBatches,
+  lockAccount,
+  lockBatch,
+  ownBatch,
+  viewBatches,
+  visibleBatches,
+} from './batch-rows.ts';
 
 /** A new batch of a file. */
 interface NewBatch {
@@ -20,14 +27,6 @@ interface NewBatch {
   route: string;
   metadata: Record<string, string>;
   resultSeconds: number;
-}
-
-/** A new draft. */
-interface NewDraft {
-  id: string;
-  endpointIds: readonly string[];
-  endpointId: string;
-  fileId: string;
 }
 
 /** Which batches to list. */
@@ -66,7 +65,7 @@ export class BatchStore {
         )
         .for('share');
       if (!file) return undefined;
-      const open = await count(
+      const open = await countBatches(
         tx,
         and(eq(batch.accountId, accountId), eq(batch.kind, 'OPENAI'), isNull(batch.endedAt)),
       );
@@ -88,31 +87,6 @@ export class BatchStore {
       return stored;
     });
     return row && (await this.#view(row));
-  }
-
-  /** Stores a draft with an empty file. Throws QUEUE_FULL. */
-  async createDraft(actor: Actor, made: NewDraft): Promise<BatchView> {
-    const row = await this.#database.db.transaction(async (tx) => {
-      const { accountId, keyId } = actor;
-      await lockAccount(tx, accountId);
-      const open = await count(tx, and(eq(batch.endpointId, made.endpointId), isNull(batch.endedAt)));
-      if (open >= ENDPOINT_BATCHES_MAX) throw tooManyBatches('endpoint', ENDPOINT_BATCHES_MAX);
-      const { fileId, ...fields } = made;
-      await tx.insert(accountFile).values({
-        ...{ id: fileId, accountId, keyId, purpose: 'draft', filename: `${made.id}.jsonl`, state: 'READY' },
-      });
-      const [stored] = await tx
-        .insert(batch)
-        .values({
-          ...{ ...fields, endpointIds: [...made.endpointIds], accountId, keyId, fileId, kind: 'ENDPOINT' },
-          ...{ state: 'DRAFT', windowMs: WINDOW_MS, expiresAt: afterNow(WINDOW_MS), resultSeconds: FILE_SECONDS_MAX },
-        })
-        .returning();
-      const values = { endpoint_id: { new: made.endpointId } };
-      await recordChange(tx, { ...actor, action: 'CreateDraft', subjectId: made.id, fields: ['endpoint_id'], values });
-      return stored!;
-    });
-    return this.#view(row);
   }
 
   /** Returns a batch of this endpoint. Empty endpoint: of a file. */
@@ -164,18 +138,4 @@ export class BatchStore {
     const [view] = await viewBatches(this.#database, [batchFromRow(row)]);
     return view!;
   }
-}
-
-/** Locks the account, so that two creations at once cannot both take the last place within its limit. */
-async function lockAccount(tx: Transaction, accountId: string): Promise<void> {
-  await tx.select({ id: account.id }).from(account).where(eq(account.id, accountId)).for('no key update');
-}
-
-async function count(tx: Transaction, where: ReturnType<typeof and>): Promise<number> {
-  const [row] = await tx.select({ count: sql<number>`count(*)::int` }).from(batch).where(where);
-  return row!.count;
-}
-
-function afterNow(ms: number) {
-  return sql`now() + ${ms}::bigint * interval '1 ms'`;
 }

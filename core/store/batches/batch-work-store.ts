@@ -3,13 +3,14 @@ import { and, eq, sql } from '@slipway/drizzle/orm';
 import { accountFile } from '@slipway/drizzle/schema/batches/account-file';
 import { batch } from '@slipway/drizzle/schema/batches/batch';
 import type { Batch, BatchFault, BatchState } from '../../domain/batches/batch.ts';
+import { FAULTS_MAX } from '../../domain/batches/batch.ts';
 import type { SlotUse } from '../../domain/batches/slot-use.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { DeletedJobs } from '../jobs/deletion-rows.ts';
 import { deletedJobs, removeJobs } from '../jobs/deletion-rows.ts';
 import type { NewJob, StoredJob } from '../jobs/inserted-rows.ts';
 import { insertJobs } from '../jobs/inserted-rows.ts';
-import type { Database } from '../sql/database.ts';
+import type { Database, Sql } from '../sql/database.ts';
 import { inTransaction, statementOf } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 import type { ItemResult, NewItem } from './batch-item-rows.ts';
@@ -91,28 +92,31 @@ export class BatchWorkStore {
   }
 
   /**
-   * Stores the requests of some lines once. Returns the numbers of lines whose name is taken, or
-   * `undefined` if the batch has moved on.
+   * Stores the requests of some lines once, with their faults: those of the step, and `duplicate` of each line whose
+   * name is taken. Does nothing if the batch has moved on.
    */
-  async addItems(id: string, fromBytes: number, step: ValidationStep): Promise<number[] | undefined> {
-    return inTransaction(this.#database.sql, async (tx) => {
-      const { items, faults, readBytes, readLines, model } = step;
+  async addItems(
+    id: string,
+    fromBytes: number,
+    step: ValidationStep,
+    duplicate: (line: number) => BatchFault,
+  ): Promise<void> {
+    await inTransaction(this.#database.sql, async (tx) => {
+      const { items, readBytes, readLines, model } = step;
       const moved = await tx`
         UPDATE batch SET read_bytes = ${readBytes}, read_lines = ${readLines}, model = ${model},
-          total = total + ${items.length}::int, faults = faults || ${JSON.stringify(faults)}::text::jsonb
+          total = total + ${items.length}::int
         WHERE id = ${id} AND state = 'VALIDATING' AND read_bytes = ${fromBytes}`;
-      if (moved.count === 0) return undefined;
-      if (items.length === 0) return [];
-      const stored = await insertItems(tx, id, items);
-      return items.map(({ number }) => number).filter((number) => !stored.has(number));
+      if (moved.count === 0) return;
+      const stored = items.length === 0 ? new Set<number>() : await insertItems(tx, id, items);
+      const taken = items.filter(({ number }) => !stored.has(number)).map(({ number }) => duplicate(number));
+      await addFaults(tx, id, [...step.faults, ...taken.slice(0, FAULTS_MAX)]);
     });
   }
 
   /** Adds faults to a batch that is being validated. */
   async addFaults(id: string, faults: readonly BatchFault[]): Promise<void> {
-    await this.#database.sql`
-      UPDATE batch SET faults = faults || ${JSON.stringify(faults)}::text::jsonb
-      WHERE id = ${id} AND state = 'VALIDATING'`;
+    await addFaults(this.#database.sql, id, faults);
   }
 
   /** Counts the requests that have not ended. Of fifty thousand, only current jobs are read. */
@@ -266,4 +270,11 @@ export class BatchWorkStore {
       return true;
     });
   }
+}
+
+async function addFaults(sql: Sql, id: string, faults: readonly BatchFault[]): Promise<void> {
+  if (faults.length === 0) return;
+  await sql`
+    UPDATE batch SET faults = faults || ${JSON.stringify(faults)}::text::jsonb
+    WHERE id = ${id} AND state = 'VALIDATING'`;
 }

@@ -1,20 +1,36 @@
 /** Stores the requests of drafts: batches of one endpoint, before they run and while they are listed. */
-import { eq, sql } from '@slipway/drizzle/orm';
-import { account } from '@slipway/drizzle/schema/account';
+import { and, eq, isNull, sql } from '@slipway/drizzle/orm';
+import { accountFile } from '@slipway/drizzle/schema/batches/account-file';
 import { batch } from '@slipway/drizzle/schema/batches/batch';
 import type { Actor } from '../../domain/accounts/permission.ts';
-import type { BatchView, ItemState } from '../../domain/batches/batch.ts';
-import { DRAFT_REQUESTS_MAX, ENDPOINT_REQUESTS_MAX, noDraft, tooManyRequests } from '../../domain/batches/batch.ts';
+import type { Batch, BatchView, ItemState } from '../../domain/batches/batch.ts';
+import {
+  DRAFT_REQUESTS_MAX,
+  ENDPOINT_BATCHES_MAX,
+  ENDPOINT_REQUESTS_MAX,
+  noDraft,
+  tooManyBatches,
+  tooManyRequests,
+  WINDOW_MS,
+} from '../../domain/batches/batch.ts';
 import type { FileLimits, FileScope } from '../../domain/batches/file.ts';
-import { tooManyBytes } from '../../domain/batches/file.ts';
+import { FILE_SECONDS_MAX, tooManyBytes } from '../../domain/batches/file.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database, Transaction } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
-import { batchFromRow, lockBatch, viewBatches } from './batch-rows.ts';
+import { afterNow, batchFromRow, countBatches, lockAccount, lockBatch, viewBatches } from './batch-rows.ts';
 import type { FilePiece } from './file-rows.ts';
 import { addPiece, usedBytes } from './file-rows.ts';
+
+/** A new draft. */
+interface NewDraft {
+  id: string;
+  endpointIds: readonly string[];
+  endpointId: string;
+  fileId: string;
+}
 
 /** Names a batch of an endpoint. */
 interface DraftKey {
@@ -28,7 +44,7 @@ interface Addition {
   /** Ids of the requests, and the sizes of their inputs, which stand one after the other. */
   requests: readonly { id: string; bytes: number }[];
   /** Returns the encrypted pieces of all inputs, the first at this offset of the draft's file. */
-  pieces(fileId: string, start: number): FilePiece[];
+  pieces: (fileId: string, start: number) => FilePiece[];
   bytes: number;
   /** True: removes all earlier requests. */
   replace: boolean;
@@ -53,27 +69,40 @@ export class DraftStore {
     this.#database = database;
   }
 
+  /** Stores a draft with its first requests, or nothing. Throws INVALID_REQUEST or QUEUE_FULL. */
+  async create(
+    actor: Actor,
+    { fileId, ...made }: NewDraft,
+    addition: Addition | undefined,
+    limits: FileLimits,
+  ): Promise<BatchView> {
+    const { accountId, keyId } = actor;
+    const row = await this.#database.db.transaction(async (tx) => {
+      await lockAccount(tx, accountId);
+      const open = await countBatches(tx, and(eq(batch.endpointId, made.endpointId), isNull(batch.endedAt)));
+      if (open >= ENDPOINT_BATCHES_MAX) throw tooManyBatches('endpoint', ENDPOINT_BATCHES_MAX);
+      await tx.insert(accountFile).values({
+        ...{ id: fileId, accountId, keyId, purpose: 'draft', filename: `${made.id}.jsonl`, state: 'READY' },
+      });
+      const [stored] = await tx
+        .insert(batch)
+        .values({
+          ...{ ...made, endpointIds: [...made.endpointIds], accountId, keyId, fileId, kind: 'ENDPOINT' },
+          ...{ state: 'DRAFT', windowMs: WINDOW_MS, expiresAt: afterNow(WINDOW_MS), resultSeconds: FILE_SECONDS_MAX },
+        })
+        .returning();
+      const values = { endpoint_id: { new: made.endpointId } };
+      await recordChange(tx, { ...actor, action: 'CreateDraft', subjectId: made.id, fields: ['endpoint_id'], values });
+      return addition ? addTo(tx, batchFromRow(stored!), addition, limits) : stored!;
+    });
+    return this.#view(row);
+  }
+
   /** Adds requests, all or none. `undefined`: there is no such batch. Throws IN_USE, INVALID_REQUEST or QUEUE_FULL. */
   async add({ scope, endpointId, batchId }: DraftKey, addition: Addition, limits: FileLimits) {
     const changed = await this.#database.db.transaction(async (tx) => {
       const current = await lockBatch(tx, scope, batchId, endpointId);
-      if (!current) return undefined;
-      if (current.state !== 'DRAFT') throw noDraft(batchId);
-      const { replace, requests, bytes } = addition;
-      const { fileId } = current;
-      const statement = statementOf(tx);
-      if (replace) await clear(tx, batchId, fileId);
-      const [last] = await statement<{ size: number; number: number; items: number }[]>`
-        SELECT (SELECT bytes FROM account_file WHERE id = ${fileId}) AS size, coalesce(max(number), 0) AS number,
-          count(*)::int AS items FROM batch_item WHERE batch_id = ${batchId}`;
-      const total = last!.items + requests.length;
-      if (total > DRAFT_REQUESTS_MAX) throw tooManyRequests(total);
-      if ((await usedBytes(statement, scope.accountId)) + bytes > limits.bytes) throw tooManyBytes(limits);
-      const size = Number(last!.size);
-      for (const piece of addition.pieces(fileId, size)) await addPiece(tx, fileId, piece);
-      await insertRequests(tx, batchId, requests, { number: last!.number, start: size });
-      const [row] = await tx.update(batch).set({ total }).where(eq(batch.id, batchId)).returning();
-      return row!;
+      return current && addTo(tx, current, addition, limits);
     });
     return changed && this.#view(changed);
   }
@@ -95,8 +124,7 @@ export class DraftStore {
   /** Starts a draft. A draft that runs already is returned as it is. `undefined`: there is none. Throws QUEUE_FULL. */
   async finalize(actor: Actor, { scope, endpointId, batchId }: DraftKey): Promise<BatchView | undefined> {
     const changed = await this.#database.db.transaction(async (tx) => {
-      // Two at once must not both be the last one.
-      await tx.select({ id: account.id }).from(account).where(eq(account.id, scope.accountId)).for('no key update');
+      await lockAccount(tx, scope.accountId);
       const current = await lockBatch(tx, scope, batchId, endpointId);
       if (!current || current.state !== 'DRAFT') return current;
       if (current.total === 0) throw new DomainError('INVALID_REQUEST', 'The batch has no requests: add some first.');
@@ -159,6 +187,29 @@ export class DraftStore {
 interface RowTimes {
   started: number | null;
   ended: number | null;
+}
+
+/** Adds requests to a locked draft, and returns its row. Throws IN_USE, INVALID_REQUEST or QUEUE_FULL. */
+async function addTo(
+  tx: Transaction,
+  { id: batchId, accountId, fileId, state }: Batch,
+  { replace, requests, bytes, pieces }: Addition,
+  limits: FileLimits,
+) {
+  if (state !== 'DRAFT') throw noDraft(batchId);
+  const statement = statementOf(tx);
+  if (replace) await clear(tx, batchId, fileId);
+  const [last] = await statement<{ size: number; number: number; items: number }[]>`
+    SELECT (SELECT bytes FROM account_file WHERE id = ${fileId}) AS size, coalesce(max(number), 0) AS number,
+      count(*)::int AS items FROM batch_item WHERE batch_id = ${batchId}`;
+  const total = last!.items + requests.length;
+  if (total > DRAFT_REQUESTS_MAX) throw tooManyRequests(total);
+  if ((await usedBytes(statement, accountId)) + bytes > limits.bytes) throw tooManyBytes(limits);
+  const size = Number(last!.size);
+  for (const piece of pieces(fileId, size)) await addPiece(tx, fileId, piece);
+  await insertRequests(tx, batchId, requests, { number: last!.number, start: size });
+  const [row] = await tx.update(batch).set({ total }).where(eq(batch.id, batchId)).returning();
+  return row!;
 }
 
 async function clear(tx: Transaction, batchId: string, fileId: string): Promise<void> {
