@@ -15,6 +15,7 @@ import { alertMail, alertMessage, targetNotFound, testMail, testMessage } from '
 import type { Problem } from '../domain/reports/problem.ts';
 import { alertUrlIdentity } from '../domain/settings/sealed-identity.ts';
 import type { AlertCall, AlertTarget } from '../store/reports/alert-store.ts';
+import { isTransient } from '../store/sql/transient.ts';
 import type { Stores } from '../store/storage.ts';
 import type { MailSender } from './mail-sender.ts';
 import type { WebhookAuthorities } from './webhook-caller.ts';
@@ -42,8 +43,9 @@ interface AlertSenderOptions {
 const PERIOD_MS = 15_000;
 /** Problems of an account that are watched, the worst first. */
 const PROBLEMS_MAX = 200;
-/** Messages that are sent at once. */
+/** Messages that are sent at once, and those of an account: an address that does not answer must not hold up others. */
 const AT_ONCE_MAX = 16;
+const ACCOUNT_AT_ONCE_MAX = 4;
 /** Tries of a message, the pause after the first, and the longest one, in milliseconds. Each pause is twice as long. */
 const TRIES_MAX = 8;
 const PAUSE_MS = 30_000;
@@ -88,22 +90,31 @@ export class AlertSender extends LoopService {
 
   /** Records problems and sends messages. Costs one statement if no account has an address. */
   protected override async pass(): Promise<boolean> {
-    const { stores, problems } = this.#options;
+    const { stores } = this.#options;
     const accounts = await stores.alerts.accounts();
     if (accounts.length === 0) return false;
-    for (const accountId of accounts) {
-      const found = await problems.list(accountId);
-      await stores.alerts.record(accountId, found.slice(0, PROBLEMS_MAX));
-    }
+    for (const accountId of accounts) await this.#compare(accountId);
     await stores.alerts.reap();
     return this.#sendDue();
   }
 
+  /** Records the problems of an account. A failure that no retry helps is its own: others get their alerts. */
+  async #compare(accountId: string): Promise<void> {
+    const { stores, problems, logger } = this.#options;
+    try {
+      const found = await problems.list(accountId);
+      await stores.alerts.record(accountId, found.slice(0, PROBLEMS_MAX));
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      logger.warn({ err: error, accountId }, 'problems of an account were not recorded for its alerts, will try again');
+    }
+  }
+
   /** Sends the first due messages. Returns whether more may be due. */
   async #sendDue(): Promise<boolean> {
-    const calls = await this.#options.stores.alerts.takeDue(AT_ONCE_MAX, TRY_MS_MAX * 2);
+    const calls = await this.#options.stores.alerts.takeDue(AT_ONCE_MAX, ACCOUNT_AT_ONCE_MAX, TRY_MS_MAX * 2);
     await Promise.all(calls.map((call) => this.#deliver(call)));
-    return calls.length === AT_ONCE_MAX && !this.#stopping.signal.aborted;
+    return calls.length > 0 && !this.#stopping.signal.aborted;
   }
 
   async #deliver(call: AlertCall): Promise<void> {

@@ -180,13 +180,22 @@ export class AlertStore {
     });
   }
 
-  /** Leases up to `limit` due messages for `holdMs`. No other replica takes them in that time. */
-  async takeDue(limit: number, holdMs: number): Promise<AlertCall[]> {
+  /**
+   * Leases up to `limit` due messages for `holdMs`, at most `accountLimit` of an account, the first ones of each before
+   * the second ones. No other replica takes them in that time.
+   */
+  async takeDue(limit: number, accountLimit: number, holdMs: number): Promise<AlertCall[]> {
     const { sql: client } = this.#database;
     const rows = await client<CallRow[]>`
-      WITH due AS MATERIALIZED (
-        SELECT target_id, alert_id, of_end FROM alert_call WHERE due_at <= now() ORDER BY due_at
-        LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+      WITH waiting AS MATERIALIZED (
+        SELECT c.target_id, c.alert_id, c.of_end, c.due_at,
+          row_number() OVER (PARTITION BY t.account_id ORDER BY c.due_at) AS place
+        FROM alert_call c JOIN alert_target t ON t.id = c.target_id WHERE c.due_at <= now()
+      ), due AS MATERIALIZED (
+        SELECT c.target_id, c.alert_id, c.of_end FROM waiting w
+        JOIN alert_call c ON c.target_id = w.target_id AND c.alert_id = w.alert_id AND c.of_end = w.of_end
+        WHERE w.place <= ${accountLimit}::int AND c.due_at <= now() ORDER BY w.place, w.due_at
+        LIMIT ${limit}::int FOR UPDATE OF c SKIP LOCKED
       )
       UPDATE alert_call c SET due_at = now() + ${holdMs}::int * interval '1 ms'
       FROM due d JOIN alert_target t ON t.id = d.target_id JOIN alert a ON a.id = d.alert_id

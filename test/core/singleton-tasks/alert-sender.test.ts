@@ -128,3 +128,48 @@ t.test('addresses: guarded, counted, and none of another account', async (t) => 
   for (let n = (await stores.alerts.targets('account')).length; n < 20; n += 1) await make(`many-${n}`);
   await t.rejects(make('too-many'), { message: /20 addresses/ });
 });
+
+t.test('many messages of an account hold up none of another', async (t) => {
+  await sql`INSERT INTO account (id, name) VALUES ('second', 'second')`;
+  const [first] = await stores.alerts.targets('account');
+  const other = await createAlertTarget(
+    context,
+    { accountId: 'second', keyId: 'key' },
+    {
+      ...{ name: 'second', kind: 'WEBHOOK', url: hooks.url('second') },
+    },
+  );
+  /** Orders messages of an account, `age` seconds ago. */
+  const order = async (accountId: string, targetId: string, count: number, age: number): Promise<void> => {
+    await sql`
+      WITH made AS (
+        INSERT INTO alert (account_id, identity, problem)
+        SELECT ${accountId}, 'ordered ' || n, '{}' FROM generate_series(1, ${count}::int) AS n RETURNING id
+      )
+      INSERT INTO alert_call (target_id, alert_id, of_end, due_at)
+      SELECT ${targetId}, id, false, now() - ${age}::int * interval '1 s' FROM made`;
+  };
+  await order('account', first!.id, 40, 60);
+  await order('second', other.id, 2, 1);
+  const taken = async () =>
+    (await stores.alerts.takeDue(16, 4, 60_000)).map(({ target }) => target.accountId).toSorted();
+  t.same(await taken(), ['account', 'account', 'account', 'account', 'second', 'second']);
+  t.same(await taken(), ['account', 'account', 'account', 'account']);
+  await sql`DELETE FROM alert_call`;
+});
+
+t.test('problems of an account that cannot be recorded hold up none of another', async (t) => {
+  const theirs = await engines.endpoint({ name: 'theirs', account_id: 'second' });
+  await sql`INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)
+    VALUES (${theirs}, 'job', 1, false, 3, 'the receiver answered 500', 0)`;
+  await sql.unsafe(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not this one'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON alert FOR EACH ROW WHEN (NEW.account_id = 'account')
+      EXECUTE FUNCTION refuse()`);
+  t.teardown(() => sql`DROP FUNCTION refuse CASCADE`);
+  await sender().runOnce();
+  await aged();
+  await sender().runOnce();
+  t.match(await history('second'), [{ problem: { id: theirs } }]);
+  t.match(bodies('second'), [{ event: 'problem.began', resourceId: theirs }]);
+});
