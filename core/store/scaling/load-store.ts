@@ -6,6 +6,8 @@ import type { RunningJobs } from '../jobs/running-jobs.ts';
 import type { Database } from '../sql/database.ts';
 import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
 
+/** Largest stored number of waiting or running requests. Facades report them: any number may come. */
+const COUNT_MAX = 1_000_000_000;
 /** How long samples are kept: a chart also needs the last one before it begins. In milliseconds. */
 const KEPT_MS = TRAFFIC_KEPT_HOURS * 3_600_000 + LOAD_REPEAT_MS + LOAD_GAP_MS;
 
@@ -21,7 +23,8 @@ export class LoadStore {
   /** Returns the present load of all endpoints that have any. */
   async current(): Promise<SampledLoad[]> {
     const loads = await this.#database.sql<SampledLoad[]>`
-      SELECT "endpointId", sum(queued)::int AS queued, sum(running)::int AS running, sum(workers)::int AS workers FROM (
+      SELECT "endpointId", least(sum(queued), ${COUNT_MAX}::int)::int AS queued,
+        least(sum(running), ${COUNT_MAX}::int)::int AS running, sum(workers)::int AS workers FROM (
         SELECT endpoint_id AS "endpointId", greatest(sum(queued), 0) AS queued, 0 AS running, 0 AS workers
         FROM endpoint_tally GROUP BY endpoint_id HAVING sum(queued) > 0
         UNION ALL

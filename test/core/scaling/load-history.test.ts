@@ -9,6 +9,7 @@ import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
+import { LB, watchReplica } from '../rpc/machines/rotation-watch.ts';
 
 t.setTimeout(600_000);
 
@@ -106,6 +107,11 @@ t.test('core samples what waits, runs and is there', async (t) => {
     const last = (await samples()).at(-1);
     return last?.queued === 0 && last.running === 3 && last.workers >= 1;
   });
+  const balanced = await core.createEndpoint(LB);
+  const invented = Array.from({ length: 3_000 }, (_, n) => `worker${String(n).padStart(8, '0')}`);
+  const workers = invented.map((workerId) => ({ workerId, inFlight: 2 ** 31 - 1 }));
+  watchReplica(t, core, 0).tell({ endpointId: balanced, workers });
+  await waitFor('more requests than a sample can hold', async () => (await samples(balanced)).at(-1)?.running === 1e9);
   await core.sql`UPDATE endpoint SET created_at = now() - interval '1 h'`;
   await core.sql`
     INSERT INTO load_period (started_at, sampled_at) VALUES (now() - interval '10 min', now() - interval '9 min')`;
