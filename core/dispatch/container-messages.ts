@@ -7,7 +7,7 @@ import type { MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_serv
 import type { ContainerEngine, MachineImage } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GpuHandover as Handover } from '../domain/scaling/placement-machine.ts';
-import { checkName, checkText, invalid } from '../domain/settings/fields.ts';
+import { checkName, checkText, invalid, shortened } from '../domain/settings/fields.ts';
 import type { ContainerFacts, MachineImageFacts } from '../store/machines/image-store.ts';
 
 const LIMITS_MAX = 16;
@@ -46,7 +46,7 @@ export function engineFromMessage(
   for (const limit of limits) checkName('container_engine.limits', limit);
   const space = { imageTotalMib: Math.max(0, imageTotalMib), imageFreeMib: Math.max(0, imageFreeMib) };
   return {
-    engine: { name, version: version.slice(0, 64), gpuHandover: HANDOVERS[gpuHandover] ?? 'NONE', limits, ...space },
+    engine: { name, version: shortened(version, 64), gpuHandover: HANDOVERS[gpuHandover] ?? 'NONE', limits, ...space },
     noEngineReason: '',
   };
 }

@@ -1,7 +1,7 @@
 /** GPUs between the agent contract and the domain. Bad messages fail with INVALID_REQUEST. */
 import type { Gpu } from '@slipway/proto/gen/slipway/v1/machine';
 import { seenHealth } from '../domain/machines/gpu-health.ts';
-import { checkName, checkText } from '../domain/settings/fields.ts';
+import { checkName, checkText, shortened } from '../domain/settings/fields.ts';
 import type { MachineFacts } from '../store/machines/machine-rows.ts';
 
 const TEXT_LENGTH_MAX = 191;
@@ -23,12 +23,12 @@ export function gpuFromMessage({
   checkText('hello.machine.gpus.occupied_by', occupiedBy);
   checkText('hello.machine.gpus.warning', health.warning);
   checkText('hello.machine.gpus.fault_mark', health.faultMark);
-  const fault = health.unhealthy.slice(0, TEXT_LENGTH_MAX);
-  const warning = health.warning.slice(0, TEXT_LENGTH_MAX);
-  const faultMark = health.faultMark.slice(0, FAULT_MARK_LENGTH_MAX);
+  const fault = shortened(health.unhealthy, TEXT_LENGTH_MAX);
+  const warning = shortened(health.warning, TEXT_LENGTH_MAX);
+  const faultMark = shortened(health.faultMark, FAULT_MARK_LENGTH_MAX);
   return {
     ...{ uuid, name, memoryMib, migProfile },
     ...seenHealth({ fault, warning, faultMark }, undefined),
-    ...(occupiedBy !== '' && { occupiedBy: occupiedBy.slice(0, TEXT_LENGTH_MAX) }),
+    ...(occupiedBy !== '' && { occupiedBy: shortened(occupiedBy, TEXT_LENGTH_MAX) }),
   };
 }

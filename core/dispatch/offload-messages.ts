@@ -4,6 +4,7 @@ import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { GpuMove, GpuOffload } from '@slipway/proto/gen/slipway/v1/machine';
 import { OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineOffload, OffloadFacts, StandbyMove } from '../domain/machines/standby.ts';
+import { shortened } from '../domain/settings/fields.ts';
 
 const REASON_LENGTH_MAX = 1_024;
 /** Longest duration of a move that is believed, in milliseconds. */
@@ -24,7 +25,7 @@ const FAILURES: Record<OffloadFailure, OffloadFacts['offloadFailure']> = {
 export function offloadFromMessage(offload: GpuOffload | undefined): MachineOffload | null {
   if (!offload) return null;
   const { supported, unsupportedReason } = offload;
-  const reason = unsupportedReason.replaceAll('\0', '').toWellFormed().slice(0, REASON_LENGTH_MAX);
+  const reason = shortened(unsupportedReason.replaceAll('\0', '').toWellFormed(), REASON_LENGTH_MAX);
   return {
     supported,
     unsupportedReason: supported ? '' : reason || 'its agent gives no reason',

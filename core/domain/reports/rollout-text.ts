@@ -1,5 +1,6 @@
 /** Texts about a rollout, for owners and operators. Pure. */
 import type { Rollout, RolloutState } from '../scaling/rollout-settings.ts';
+import { shortened } from '../settings/fields.ts';
 
 /** The shown state of a rollout. */
 export interface ShownRollout {
@@ -56,7 +57,8 @@ export const HELD_CHANGE =
 /** Returns what happened and the worker's last log line, which mostly names the cause. */
 function shortReason(reason: string): string {
   const [what = '', ...lines] = reason.split('\n').filter((line) => line.trim() !== '');
-  const last = lines.at(-1)?.trim().slice(0, REASON_LENGTH_MAX);
-  const summary = last === undefined ? what : `${what}${lines.length > 1 ? ' …' : ''} ${last}`;
+  const last = lines.at(-1)?.trim();
+  const more = lines.length > 1 ? ' …' : '';
+  const summary = last === undefined ? what : `${what}${more} ${shortened(last, REASON_LENGTH_MAX)}`;
   return summary.replace(/\.+$/, '');
 }

@@ -4,6 +4,7 @@ import { gigabytes } from '../machines/cached-model.ts';
 import { LEAVE_MARGIN_MS } from '../machines/ephemeral.ts';
 import { gpuMemoryGb } from '../machines/gpu-facts.ts';
 import { isAt } from '../machines/location.ts';
+import { shortened } from '../settings/fields.ts';
 import { freeCapacityOf, hasEnough, rankOf, sizeFor } from './gpu-choice.ts';
 import { crashText } from './machine-crashes.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
@@ -164,8 +165,8 @@ function occupants({ gpus }: PlacementMachine): string {
   const named = gpus.flatMap(({ occupiedBy }) => (occupiedBy === undefined ? [] : [occupiedBy]));
   if (named.length === 0) return '';
   const text = [...new Set(named)].join(', ');
-  const cut = text.length <= OCCUPANTS_LENGTH_MAX ? text : `${text.slice(0, OCCUPANTS_LENGTH_MAX)} …`;
-  return `; ${named.length} are held outside Slipway, by ${cut}`;
+  const more = text.length <= OCCUPANTS_LENGTH_MAX ? '' : ' …';
+  return `; ${named.length} are held outside Slipway, by ${shortened(text, OCCUPANTS_LENGTH_MAX)}${more}`;
 }
 
 const freeCpuSlots: Filter = (machine, request) => {

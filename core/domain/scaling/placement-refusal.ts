@@ -3,6 +3,7 @@
  * operator names all.
  */
 
+import { shortened } from '../settings/fields.ts';
 import type { HostMinimum } from './placement-machine.ts';
 
 /** Reasons why a machine cannot take a worker. */
@@ -134,7 +135,7 @@ export function summed(
     ...(before.byMachine === '' ? [] : [before.byMachine]),
     ...answers.map(({ name, answer }) => `${name}: ${answer.text}`),
   ];
-  return { counts, byMachine: texts.join('; ').slice(0, BY_MACHINE_LENGTH_MAX) };
+  return { counts, byMachine: shortened(texts.join('; '), BY_MACHINE_LENGTH_MAX) };
 }
 
 /**

@@ -67,6 +67,14 @@ export function checkText(field: string, text: string): void {
 }
 
 /**
+ * Returns the first `lengthMax` characters of a text. A character that does not fit whole is replaced: PostgreSQL
+ * rejects a JSON text with half of one.
+ */
+export function shortened(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : text.slice(0, lengthMax).toWellFormed();
+}
+
+/**
  * Throws INVALID_REQUEST unless the path is empty, or absolute without `..`. Container engines accept no other path.
  */
 export function checkPath(field: string, path: string): void {
