@@ -3,6 +3,7 @@
  * read is not read either.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import type { Logger } from '@slipway/kit/log/logger';
 import { BatchQueue, MessageBudget } from '@slipway/kit/net/batch-queue';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
@@ -55,7 +56,9 @@ export class Pipeline {
   readonly #stream: Stream;
   readonly #rpc: JobRpc;
   readonly #logger: Logger;
-  /** Unanswered calls that may wait. */
+  /** Unanswered calls. */
+  readonly #open = new Set<number>();
+  /** Those of them that may wait. */
   readonly #waits = new Map<number, WaitStopper>();
   /** Unanswered submissions whose jobs were not taken by a worker at once. */
   readonly #queued = new Set<number>();
@@ -67,7 +70,6 @@ export class Pipeline {
   readonly #largeWaiting = new Map<number, { begin(): void; give(error: Error): void }>();
   readonly #replies = new BatchQueue<PipelineReply>({ bytes: WAITING_BYTES_MAX });
   readonly #sending: BatchingStream<PipelineResponse>;
-  #unanswered = 0;
   #ended = false;
   /** True if the peer sends no more calls. */
   #finished = false;
@@ -102,14 +104,24 @@ export class Pipeline {
   }
 
   #receive({ calls }: PipelineRequest): void {
-    if (this.#finished) return;
-    for (const [index, call] of calls.entries()) this.#handle(call, index < PIPELINE_CALLS_MAX);
+    if (this.#finished || this.#ended) return;
+    for (const [index, call] of calls.entries()) {
+      if (call.call?.$case !== 'abandon' && this.#open.has(call.callId)) return this.#reject(call.callId);
+      this.#handle(call, index < PIPELINE_CALLS_MAX);
+    }
     this.#throttle();
+  }
+
+  /** Ends the stream: the answers to two calls with one number could not be told apart, here or by the caller. */
+  #reject(callId: number): void {
+    const details = `call_id ${callId} is in use: give each call of a stream its own number`;
+    this.#end();
+    this.#stream.emit('error', Object.assign(new Error(details), { code: status.INVALID_ARGUMENT, details }));
   }
 
   #handle({ callId, apiKey, call, firstSend = false }: PipelineCall, isServed: boolean): void {
     if (call?.$case === 'abandon') return this.#waits.get(call.value.callId)?.stop();
-    this.#unanswered += 1;
+    this.#open.add(callId);
     if (!isServed)
       return this.#reply(
         callId,
@@ -203,7 +215,7 @@ export class Pipeline {
   #reply(callId: number, reply: Reply): void {
     this.#waits.delete(callId);
     const wasQueued = this.#queued.delete(callId);
-    this.#unanswered -= 1;
+    this.#open.delete(callId);
     if (this.#ended) return;
     this.#replies.add({ callId, reply, ...(wasQueued && { wasQueued }) }, sizeOf(reply));
     this.#sending.wake();
@@ -223,14 +235,14 @@ export class Pipeline {
   /** Pauses or resumes reading. Waiting calls cost nothing and do not count as long as the responses are read. */
   #throttle(): void {
     if (this.#ended) return;
-    const busy = this.#unanswered - this.#waits.size + this.#replies.length;
+    const busy = this.#open.size - this.#waits.size + this.#replies.length;
     const waits = this.#waits.size;
     if (busy > UNANSWERED_MAX || waits > WAITS_MAX || this.#replies.isFull) this.#stream.pause();
     else if (this.#stream.isPaused() && busy < UNANSWERED_LOW && waits < WAITS_LOW) this.#stream.resume();
   }
 
   #endWhenAnswered(): void {
-    if (!this.#finished || this.#ended || this.#unanswered > 0 || this.#replies.length > 0) return;
+    if (!this.#finished || this.#ended || this.#open.size > 0 || this.#replies.length > 0) return;
     this.#stream.end();
     this.#end();
   }

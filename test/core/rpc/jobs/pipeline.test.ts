@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
@@ -128,6 +129,15 @@ t.test('an abandoned wait returns the current state; unknown numbers are ignored
   client.send({ $case: 'abandon', value: { callId: waiting! } });
   t.match(await client.reply(waiting!, 'wait'), { job: { id: /^sync-/, state: JobState.IN_QUEUE } });
   t.equal(client.replies.size, 1, 'an abandon itself is not answered');
+});
+
+t.test('a number that is in use ends the stream', async (t) => {
+  const client = new Client(t);
+  const failure = new Promise((resolve) => void client.stream.once('error', resolve));
+  const { job } = await client.reply(client.send({ $case: 'submit', value: submit() })[0]!, 'submit');
+  const wait = { $case: 'wait' as const, value: { endpointId, jobId: job!.id, waitMs: 300_000 } };
+  for (let n = 0; n < 2; n += 1) client.stream.write({ calls: [{ callId: 77, apiKey: core.key, call: wait }] });
+  t.match(await failure, { code: status.INVALID_ARGUMENT, details: /^call_id 77 is in use/ });
 });
 
 t.test('many calls leave in few messages', async (t) => {
