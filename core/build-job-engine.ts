@@ -68,6 +68,8 @@ interface JobEngineOptions {
   events: CoreEvents;
   slots: SlotSource;
   times: ExecutionTimesReader;
+  /** See EarlyRuns. Default: its own. */
+  lateMs?: number | undefined;
   sealer: Sealer;
   /** The singleton tasks that this replica holds. */
   singletonTasks: SingletonTaskRegistry;

@@ -31,6 +31,8 @@ export interface ExecutionTimesReader {
 
 interface EarlyRunsOptions {
   times: ExecutionTimesReader;
+  /** Time in milliseconds after which a run is stored without its outcome. Default `LATE_MS`. */
+  lateMs?: number | undefined;
   clock: Clock;
 }
 
@@ -56,6 +58,7 @@ interface Record {
 
 export class EarlyRuns {
   readonly #options: EarlyRunsOptions;
+  readonly #lateMs: number;
   readonly #runs = new Map<string, EarlyRun>();
   #isTimed = false;
   readonly #records = boundedCache<string, Record>(ENDPOINTS_MAX);
@@ -63,6 +66,7 @@ export class EarlyRuns {
 
   constructor(options: EarlyRunsOptions) {
     this.#options = options;
+    this.#lateMs = options.lateMs ?? LATE_MS;
   }
 
   /** Sets what stores a run without its outcome. It must settle `answer` and call `settled`. */
@@ -89,7 +93,7 @@ export class EarlyRuns {
     };
     this.#runs.set(nameOf(job.endpointId, job.id), run);
     this.#judged(job.endpointId).begun += 1;
-    this.#time(LATE_MS);
+    this.#time(this.#lateMs);
     return run;
   }
 
@@ -134,7 +138,7 @@ export class EarlyRuns {
     let nextMs = Infinity;
     for (const run of this.#runs.values()) {
       if (run.step !== 'running') continue;
-      const leftMs = run.sinceMs + LATE_MS - nowMs;
+      const leftMs = run.sinceMs + this.#lateMs - nowMs;
       if (leftMs > 0) {
         nextMs = Math.min(nextMs, leftMs);
         continue;

@@ -7,16 +7,22 @@ import type { ClaimedJob } from '@slipway/core/jobs/slots';
 import type { Submission } from '@slipway/core/jobs/submit/submission';
 import { systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
+import type { Engines } from '../../helpers/system/job-engine.ts';
 import { LIVE_MACHINES, never, outcome, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-const engines = await startEngines(t, { replicas: 2 });
-const { engine, sql, slots, times, replicas } = engines;
+// None is late, however long this machine stalls.
+const engines = await startEngines(t, { replicas: 2, lateMs: 86_400_000 });
+const { engine, sql, slots, replicas } = engines;
 const { calls, attempts } = engine;
 
 /** Makes an endpoint that is known to be short here, and whose queue is known to be empty. */
-async function shortEndpoint(fields: Record<string, unknown> = {}, executionMs = 1): Promise<string> {
-  const endpointId = await engines.endpoint(fields);
+async function shortEndpoint(
+  fields: Record<string, unknown> = {},
+  executionMs = 1,
+  { engine: { attempts }, endpoint, slots, times }: Pick<Engines, 'engine' | 'endpoint' | 'slots' | 'times'> = engines,
+): Promise<string> {
+  const endpointId = await endpoint(fields);
   for (let n = 0; n < 64; n += 1) times.record(endpointId, executionMs);
   await attempts.claim(endpointId, slotsOn(endpointId, 1));
   slots.add(endpointId, 1);
@@ -72,9 +78,16 @@ t.test('all others are stored first', async (t) => {
 });
 
 t.test('without an outcome its row is written all the same, soon', async (t) => {
-  const { job, answer } = await assigned(await shortEndpoint());
-  await waitFor('the row', async () => (await stateOf(job)) === 'IN_PROGRESS');
-  await attempts.recordOutcome(outcome(job));
+  const late = await startEngines(t);
+  const endpointId = await shortEndpoint({}, 1, late);
+  const sent = submission(endpointId, { kind: 'SYNC', isFirstSend: true, requestId: systemRandom.uuid() });
+  const answer = late.engine.calls.submitAndWait(sent, never);
+  const job = await waitFor('the assignment', () => late.slots.assigned[0]);
+  await waitFor('the row', async () => {
+    const [row] = await late.sql<{ state: string }[]>`SELECT state FROM job WHERE id = ${job.jobId}`;
+    return row?.state === 'IN_PROGRESS';
+  });
+  await late.engine.attempts.recordOutcome(outcome(job));
   t.match(await answer, { state: 'COMPLETED', output: Buffer.from('{"b":2}') });
 });
 

@@ -83,6 +83,8 @@ export interface EngineOptions {
   /** Leaves the services stopped. Default: false. */
   idle?: boolean;
   webhookAllowPrivate?: boolean;
+  /** Time in milliseconds after which an early run is stored without its outcome. Default: that of core. */
+  lateMs?: number;
 }
 
 export type Engines = Awaited<ReturnType<typeof startEngines>>;
@@ -132,6 +134,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
     singletonTasks: new SingletonTaskRegistry(),
     slots,
     times,
+    lateMs: options.lateMs,
     sealer,
     clock: systemClock,
     random: systemRandom,
