@@ -8,6 +8,8 @@ import type { Stores } from '../store/storage.ts';
 
 const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 1_000;
+/** The last millisecond of the year 9999. */
+const TIME_MS_MAX = 253_402_300_799_999;
 
 /** Filter, order and page of a list. */
 interface AuditRequest {
@@ -55,6 +57,12 @@ export async function listAuditEvents(
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX)
     throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
   checkText('subject_id', subjectId);
+  for (const [name, time] of [
+    ['since_time', asked.since],
+    ['until_time', asked.until],
+  ] as const)
+    if (time && !(time.getTime() >= 0 && time.getTime() <= TIME_MS_MAX))
+      throw invalid(`${name} must be a time of the years 1970 to 9999`);
   if (asked.since && asked.until && asked.until <= asked.since) throw invalid('until_time must be after since_time');
   const size = pageSize || PAGE_SIZE_DEFAULT;
   // One more event than the page holds shows whether there is a next page.

@@ -250,6 +250,8 @@ t.test('pages', async (t) => {
     [{ pageToken: Buffer.from('-1').toString('base64url') }, /page_token/],
     [{ pageToken: Buffer.from('9'.repeat(20)).toString('base64url') }, /page_token/],
     [{ subjectId: 'a\0' }, /subject_id/],
+    [{ sinceTime: new Date(-1) }, /since_time must be a time of the years 1970 to 9999/],
+    [{ untilTime: new Date(8_640_000_000_000_000) }, /until_time/],
   ] as const) {
     const reason = await reasonOf(list(core, request));
     t.match(reason, /^INVALID_REQUEST: /);
