@@ -32,7 +32,7 @@ interface Core {
   start(): Promise<{ address: string; secureAddress: string; metrics: string }>;
   /** Stops everything in order. Idempotent, and allowed at any time. */
   stop(): Promise<void>;
-  /** Tells the launcher, from now on, when something happens. */
+  /** Reports to the launcher, from now on, when something happens. */
   reportActivity(): void;
   /** Its parts in the order in which they start. */
   readonly services: readonly Service[];

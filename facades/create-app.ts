@@ -70,7 +70,7 @@ export function createApp(
   });
 }
 
-/** Options of Node's server. */
+/** Returns the options of Node's server. */
 function serverOptions(config: FacadeConfig, forms: LbForms) {
   return {
     shouldUpgradeCallback: (request: IncomingMessage) => {

@@ -33,7 +33,7 @@ export class HttpCertificate extends LoopService {
     if (httpCertFile !== '') this.#files = certifiedFiles(httpCertFile, httpCertKeyFile);
   }
 
-  /** Options of the server. `undefined`: it serves no TLS. Throws if the files cannot be used. */
+  /** Returns the options of the server. `undefined`: it serves no TLS. Throws if the files cannot be used. */
   options(): { cert: string; key: string; handshakeTimeout: number } | undefined {
     if (!this.#files) return undefined;
     const { certificate: cert, key } = this.#files.current();

@@ -282,7 +282,7 @@ export class AgentParts {
     return new TunnelPool({ addresses, tls: new TlsSource(trust), key, ...this.deps, find });
   }
 
-  /** Services that remove old logs and read changed certificates. */
+  /** Returns the services that remove old logs and read changed certificates. */
   #buildUpkeep(): Service[] {
     const pass = (): Promise<void> => this.workloads.archive.prune();
     return [

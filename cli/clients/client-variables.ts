@@ -14,7 +14,7 @@ export interface ClientGuide {
   reads: string;
   /** Environment variables. `undefined` values are left out. */
   variables(of: Installation): Readonly<Record<string, string | undefined>>;
-  /** Remarks for people, a line each. */
+  /** Returns the remarks for people, a line each. */
   notes(of: Installation): readonly string[];
 }
 

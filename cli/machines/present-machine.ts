@@ -32,7 +32,7 @@ const HANDOVERS: Record<GpuHandover, string> = {
   [GpuHandover.VIRTUAL]: 'virtual GPUs',
 };
 
-/** `images (podman 4.3.1, GPUs by CDI), commands`. */
+/** Returns what a machine runs: `images (podman 4.3.1, GPUs by CDI), commands`. */
 export function runsText({ containerEngine: engine, runsCommands, gpus }: Machine): string {
   const handover = gpus.length === 0 || !engine ? '' : `, ${HANDOVERS[engine.gpuHandover]}`;
   return (

@@ -13,7 +13,7 @@ export function presentPod(pod: Pod) {
   return { ...record, state: enumName(PodState, pod.state) };
 }
 
-/** Columns of the list. */
+/** Returns the columns of the list. */
 export function podColumns(nowMs: number): Column<Pod>[] {
   return [
     { title: 'ID', text: ({ id }) => id },
@@ -26,7 +26,7 @@ export function podColumns(nowMs: number): Column<Pod>[] {
   ];
 }
 
-/** Fields of one pod. */
+/** Returns the fields of one pod. */
 export function podFields(pod: Pod, nowMs: number): Field[] {
   return [
     ['id', pod.id],

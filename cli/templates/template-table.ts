@@ -6,7 +6,7 @@ import type { Column, Field } from '../output/table.ts';
 import { ago, commandLine, moment } from '../output/words.ts';
 import { tableRows } from '../table-options.ts';
 
-/** Columns of the list. */
+/** Returns the columns of the list. */
 export function templateColumns(nowMs: number): Column<Template>[] {
   return [
     { title: 'ID', text: ({ id }) => id },
@@ -20,7 +20,7 @@ export function templateColumns(nowMs: number): Column<Template>[] {
   ];
 }
 
-/** Fields of one template. */
+/** Returns the fields of one template. */
 export function templateFields(template: Template, nowMs: number): Field[] {
   return [
     ['id', template.id],

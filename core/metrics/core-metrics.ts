@@ -23,7 +23,7 @@ interface CoreMetricsOptions {
   /** Most endpoints with their own series. */
   endpointsMax: number;
   store: Stores['metrics'];
-  /** Agents connected to this replica. */
+  /** Returns the agents connected to this replica. */
   sessions(): number;
   clock: Clock;
 }

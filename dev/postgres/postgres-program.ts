@@ -115,7 +115,7 @@ async function ownerIds(): Promise<Owner | undefined> {
   }
 }
 
-/** Tests access as that user, because modes, ACLs and mounts all play a part. */
+/** Returns whether that user can reach the folders. Only a try can tell: modes, ACLs and mounts all play a part. */
 async function canReach(owner: Owner, programs: string, dataParent: string): Promise<boolean> {
   const test =
     'test -x "$1/bin/postgres" && test -x "$1/bin/initdb" && test -r "$1/share/postgresql/postgres.bki" && cd "$2"';

@@ -67,7 +67,8 @@ function isOpened({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Pages of other endpoints are on the same site, so their requests carry the cookie. They may only navigate to a page.
+ * Returns whether a request is of a page of this host. Pages of other endpoints are on the same site, so their requests
+ * carry the cookie. They may only navigate to a page.
  */
 function isOwnPage({ method, headers }: IncomingMessage): boolean {
   const { origin, host, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;

@@ -7,7 +7,7 @@ export function jobBytes({ output, error }: Job): number {
   return (output?.length ?? 0) + (error?.length ?? 0);
 }
 
-/** Bytes of a page. */
+/** Returns the bytes of a page. */
 export function pageBytes({ chunks }: ReadChunksResponse): number {
   return chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0), 0);
 }

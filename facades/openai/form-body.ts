@@ -69,7 +69,7 @@ function fieldOf(head: string, value: Buffer): FormField {
   };
 }
 
-/** Clients escape quotes as browsers do (%22) or with a backslash. */
+/** Returns a parameter. Clients escape quotes as browsers do (%22) or with a backslash. */
 function parameterOf(disposition: string, name: string): string | undefined {
   const [, quoted, plain] =
     new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, 'i').exec(disposition) ?? [];

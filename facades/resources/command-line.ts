@@ -74,7 +74,7 @@ export function commandOf(field: string, text: string): string[] {
   return word === undefined ? words : [...words, word];
 }
 
-/** Words as one text that has the same words again. */
+/** Returns the words as one text that has the same words again. */
 export function commandText(words: readonly string[]): string {
   return words.map((word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`)).join(' ');
 }

@@ -129,7 +129,7 @@ function filled(field: Field, rule: Rule): Field {
   };
 }
 
-/** Milliseconds in the largest unit that fits. */
+/** Returns the milliseconds in the largest unit that fits. */
 function span(ms: number): string {
   const units: [number, string][] = [
     [86_400_000, 'd'],

@@ -74,7 +74,7 @@ export function member(kind: Kind, description: string, { min, max }: Rule): TSc
   }
 }
 
-/** Members of a record. */
+/** Returns the members of a record. */
 export function recordMembers(table: Table): Record<string, TSchema> {
   const shown = Object.values(table).filter(({ rest }) => isRecorded(rest));
   return Object.fromEntries(shown.map(({ kind, rest }) => [rest!.name, shownMember(kind, rest!.out)]));

@@ -21,7 +21,7 @@ const SHARE_MAX = 1 / 20;
 
 /** Dependencies of the reader. */
 interface GpuLoadsOptions {
-  /** GPUs as they were at the start. */
+  /** Returns the GPUs as they were at the start. */
   gpus(): readonly MachineGpu[];
   /** Called when the load of some GPUs has changed. */
   onChange(): void;

@@ -26,7 +26,7 @@ const LINK_SEARCH_LOOKS = 10;
 
 /** Dependencies of the watch. */
 interface GpuWatchOptions {
-  /** GPUs as they were at the start. */
+  /** Returns the GPUs as they were at the start. */
   gpus(): readonly MachineGpu[];
   /** Called when the health of a GPU has changed. */
   onChange(): void;

@@ -95,7 +95,7 @@ export class ModelFolder {
     await chmod(this.incomplete(digest), 0o644);
   }
 
-  /** Bytes of a content that are there; `undefined` if none. `isComplete`: of the complete one. */
+  /** Returns the bytes of a content that are there; `undefined` if none. `isComplete`: of the complete one. */
   async bytesOf(digest: string, isComplete: boolean): Promise<number | undefined> {
     return stat(isComplete ? this.blob(digest) : this.incomplete(digest)).then(
       ({ size }) => size,
@@ -103,7 +103,7 @@ export class ModelFolder {
     );
   }
 
-  /** Contents that are there, complete or not, with their bytes. */
+  /** Returns the contents that are there, complete or not, with their bytes. */
   async contents(): Promise<{ digest: string; bytes: number; isComplete: boolean }[]> {
     const names = await readdir(join(this.hubPath, 'blobs')).catch(() => []);
     const found = await Promise.all(

@@ -6,7 +6,7 @@ import { CALL_SECONDS } from '@slipway/kit/observe/metrics';
 export interface ModelMeter {
   /** Called when a download ended. `tookMs`: its duration in milliseconds. */
   onModel(result: (typeof RESULTS)[number], tookMs: number): void;
-  /** Bytes have arrived from the hub, or from another machine. */
+  /** Called when bytes arrived from the hub or from another machine. */
   onModelBytes(source: (typeof SOURCES)[number], bytes: number): void;
 }
 

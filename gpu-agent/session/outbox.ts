@@ -122,7 +122,7 @@ export class Outbox implements ToCore {
     this.onWaiting?.();
   }
 
-  /** Says that the machine leaves for good. */
+  /** Sends that the machine leaves for good. */
   addLeaving(): void {
     this.#goodbye = true;
     this.onWaiting?.();

@@ -133,7 +133,7 @@ class Copy {
     return Object.fromEntries(entries.map(([name, value]) => [name.slice(0, 200), this.#value(name, value, depth)]));
   }
 
-  /** Headers also come as a list of names and values in turn, or of pairs. */
+  /** Hides secrets in a list. Headers also come as names and values in turn, or as pairs. */
   #list(list: readonly unknown[], depth: number): unknown[] {
     const kept: unknown[] = [];
     for (let index = 0; index < Math.min(list.length, MEMBERS_MAX) && this.#left > 0; index += 1) {

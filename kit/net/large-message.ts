@@ -41,7 +41,7 @@ export function encodeSubmitJobRequest(request: SubmitJobRequest): Buffer {
   ]);
 }
 
-/** Fields may stand in any order. */
+/** Returns the pieces of a reply. Fields may stand in any order. */
 function replyPieces(reply: PipelineReply): Uint8Array[] {
   const large = largeJob(reply);
   if (!large) return [PipelineReply.encode(reply).finish()];

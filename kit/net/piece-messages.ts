@@ -13,12 +13,12 @@ const INPUT_PIECE = 1;
 const OUTCOME_PIECE = 2;
 const EMPTY = Buffer.alloc(0);
 
-/** Bytes of a FetchInputResponse. */
+/** Returns the bytes of a FetchInputResponse. */
 export function encodeFetchInputResponse({ piece }: FetchInputResponse): Buffer {
   return Buffer.concat(inField(INPUT_PIECE, [piece]));
 }
 
-/** Bytes of a ReportOutcomeRequest. */
+/** Returns the bytes of a ReportOutcomeRequest. */
 export function encodeReportOutcomeRequest(request: ReportOutcomeRequest): Buffer {
   return Buffer.concat([
     ReportOutcomeRequest.encode({ ...request, piece: EMPTY }).finish(),

@@ -14,7 +14,7 @@ export function podPicture(rows: readonly DesiredPodRow[]): string {
   return rows.map((row) => `${row.id}=${row.desired}/${row.run}/${row.disk}`).join();
 }
 
-/** Messages of all pods by id. `before`: the messages sent last. */
+/** Returns the messages of all pods by id. `before`: the messages sent last. */
 export async function desiredPods(
   store: Stores['podReports'],
   rows: readonly DesiredPodRow[],

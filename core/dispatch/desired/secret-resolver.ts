@@ -65,7 +65,7 @@ export function notStartedReason(refusal: SecretRefusal): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}: ${secretRefusalChange(refusal)}.`;
 }
 
-/** Names have no NUL. */
+/** Returns the key of a secret. Names have no NUL, which separates its parts. */
 function keyOf(accountId: string, name: string): string {
   return `${accountId}\0${name}`;
 }

@@ -60,7 +60,7 @@ export class PodReports extends BaseService {
     this.changed(session, reports);
   }
 
-  /** Pods that changed. */
+  /** Records pods that changed. */
   changed(session: MachineSession, reports: readonly PodReport[]): void {
     const facts = reports.slice(0, PODS_MAX).flatMap((report) => podFactsFromReport(report) ?? []);
     if (facts.length === 0) return;
@@ -70,7 +70,7 @@ export class PodReports extends BaseService {
     this.#write();
   }
 
-  /** Sees to it that everything is written, unless the service stops before. */
+  /** Writes everything that waits, unless the service stops before. */
   #write(): void {
     if (this.#writing || this.ending.aborted) return;
     this.#writing = this.#writeAll().finally(() => {

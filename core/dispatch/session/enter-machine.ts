@@ -21,7 +21,7 @@ interface EnterOptions {
   ephemeral: Pick<Stores['ephemeral'], 'begin'>;
   /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
-  /** Workers of these endpoints are drained: a GPU has failed. */
+  /** Called when workers of these endpoints are drained because a GPU has failed. */
   onDrained(endpointIds: readonly string[]): void;
 }
 

@@ -50,7 +50,7 @@ export interface SessionContext {
   /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
   onRefresh(workerId: string, machineId: string): void;
-  /** Workers of these endpoints are drained: a GPU has failed. */
+  /** Called when workers of these endpoints are drained because a GPU has failed. */
   onDrained(endpointIds: readonly string[]): void;
   /** Called when the machine of a session takes workers from now on. */
   onCapacity(machineId: string): void;

@@ -71,7 +71,7 @@ export class SessionInbox {
     this.#ended.abort();
   }
 
-  /** Pieces of streamed output. */
+  /** Records pieces of streamed output. */
   chunks(messages: readonly ChunkMessage[]): void {
     if (messages.length > 0) this.#chunks.add(messages, this.#options.machineId());
   }
@@ -98,7 +98,7 @@ export class SessionInbox {
     }
   }
 
-  /** Jobs that wait behind a job that takes longer than expected. */
+  /** Handles jobs that wait behind a job that takes longer than expected. */
   waiting(refs: readonly AttemptRef[]): void {
     const { pool, times, attempts } = this.#options;
     const waiting = refs
@@ -150,7 +150,7 @@ export class SessionInbox {
     this.#count(-1, -bytes);
   }
 
-  /** Goes on after a first try that failed. Never rejects. */
+  /** Continues after a first try that failed. Never rejects. */
   #tryAgain(ids: object, failure: unknown, write: () => Promise<unknown>): Promise<unknown> {
     let hasFailed = false;
     return this.#tryUntilWritten(ids, () => {

@@ -134,7 +134,7 @@ export class SessionWorkers {
     for (const workerId of this.#retired) this.#options.pool.detach(workerId, this.#sink);
   }
 
-  /** Workers that the session knows. */
+  /** Returns the workers that the session knows. */
   ids(): string[] {
     return [...this.#workers.keys()];
   }

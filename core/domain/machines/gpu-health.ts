@@ -73,7 +73,7 @@ export function levelOf({ unhealthy = '', warning = '', cordoned, reported }: Se
   return { level: warning === '' ? 'OK' : 'WARNING', text: warning };
 }
 
-/** Events of one boot are compared as text; those of another boot are new. */
+/** Returns whether a fault is cleared. Events of one boot are compared as text; those of another boot are new. */
 function isCleared(faultMark: string, cleared: string | undefined): boolean {
   if (faultMark === '' || cleared === undefined) return false;
   return bootOf(faultMark) === bootOf(cleared) && faultMark <= cleared;

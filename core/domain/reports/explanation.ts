@@ -158,7 +158,7 @@ interface EndpointReasons {
   starved: number;
 }
 
-/** Says that requests wait beside a worker that could take them. */
+/** Returns the sentence that requests wait beside a worker that could take them. */
 export function starvedText(waiting: number): string {
   return (
     `${waiting === 1 ? 'a request has' : `${waiting} requests have`} waited for more than 3 s beside a ready ` +

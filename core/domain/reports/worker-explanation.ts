@@ -104,14 +104,14 @@ export function explainWorker(
   );
 }
 
-/** Says that a worker came back from host memory. */
+/** Returns the text that a worker came back from host memory. */
 function restoreText(restored: StandbyMove | undefined): string {
   if (!restored) return '';
   const { bytes, ms } = restored;
   return `; resumed from host memory: ${gigabytesMoved(bytes)} in ${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** Says that a worker on standby is in host memory, and how long it takes to come back. */
+/** Returns the text that a worker on standby is in host memory, and how long it takes to come back. */
 function offloadText({ offloaded, gpuBytes = 0 }: WorkerSample): string {
   if (!offloaded) return '';
   const bytes = gpuBytes > 0 ? ` (${gigabytesMoved(gpuBytes)})` : '';

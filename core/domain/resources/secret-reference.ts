@@ -102,7 +102,7 @@ function kindOf(isForeign: boolean, value: Exclude<SecretValue, string>): Secret
   return value === undefined ? 'SECRET_UNKNOWN' : 'SECRET_UNREADABLE';
 }
 
-/** References may name anything, of any length. */
+/** Returns the refusal with a short name: references may name anything, of any length. */
 function shortened(refusal: SecretRefusal): SecretRefusal {
   return { ...refusal, secret: refusal.secret.slice(0, NAME_LENGTH_MAX) };
 }

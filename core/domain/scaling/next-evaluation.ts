@@ -51,7 +51,7 @@ export function nextEvaluation(
   };
 }
 
-/** Times at which idle workers reach idleTimeout. */
+/** Returns the times at which idle workers reach idleTimeout. */
 function idleDues({ demand, settings }: DecisionSample): number[] {
   const present = runningWorkers(demand);
   if (present.length <= settings.workersMin) return [];

@@ -26,7 +26,7 @@ interface AccessHandlersOptions {
   logger: Logger;
 }
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function accessHandlers({
   access,
   accounts,

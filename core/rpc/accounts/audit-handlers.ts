@@ -15,7 +15,7 @@ import { unary } from '../server/unary.ts';
 
 const YES_NO = ['yes', 'no'];
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function auditHandlers(access: Access, audit: Stores['audit'], logger: Logger): AuditServiceServer {
   return {
     listAuditEvents: unary(logger, async (request, apiKey) => {

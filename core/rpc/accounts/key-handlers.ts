@@ -23,7 +23,7 @@ const SCOPES: Record<KeyScope, KeyRequest['scope'] | undefined> = {
   [KeyScope.RESTRICTED]: 'RESTRICTED',
 };
 
-/** Handlers of the service. `onRevoked` notifies all replicas. */
+/** Returns the handlers of the service. `onRevoked` notifies all replicas. */
 export function keyHandlers(
   access: Access,
   context: KeyContext,

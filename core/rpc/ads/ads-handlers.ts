@@ -58,7 +58,7 @@ class OpenStreams extends BaseService {
   }
 }
 
-/** Handlers of the services. */
+/** Returns the handlers of the services. */
 export function createControlPlane({
   directory,
   demands,

@@ -13,7 +13,7 @@ import { listing } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { batchCaller, endpointBatchCaller } from './batch-caller.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function batchHandlers(access: Access, context: BatchContext, lists: ListParts): BatchServiceServer {
   const { logger } = lists;
   /** Authorizes a call for a batch of a file or of an endpoint. */
@@ -42,7 +42,7 @@ export function batchHandlers(access: Access, context: BatchContext, lists: List
   };
 }
 
-/** Handlers of batches of one endpoint. */
+/** Returns the handlers of batches of one endpoint. */
 function draftHandlers(
   access: Access,
   context: BatchContext,

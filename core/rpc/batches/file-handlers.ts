@@ -9,7 +9,7 @@ import { listing } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { batchCaller } from './batch-caller.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function fileHandlers(access: Access, context: FileContext, lists: ListParts): FileServiceServer {
   const { logger } = lists;
   return {

@@ -116,7 +116,7 @@ export function createJobHandlers(options: JobHandlersOptions): JobHandlers {
   };
 }
 
-/** Handlers that change many jobs. */
+/** Returns the handlers that change many jobs. */
 function bulkHandlers({
   calls,
   access,
@@ -139,7 +139,7 @@ function bulkHandlers({
   };
 }
 
-/** Handlers that read jobs. */
+/** Returns the handlers that read jobs. */
 function readHandlers({
   calls,
   access,
@@ -179,7 +179,7 @@ function readHandlers({
   };
 }
 
-/** Handlers that explain a job and read its log. */
+/** Returns the handlers that explain a job and read its log. */
 function explainHandlers({
   explains,
   logs,

@@ -41,7 +41,7 @@ interface AgentHandlersOptions {
   logger: Logger;
 }
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function agentHandlers({
   access,
   keys,

@@ -45,7 +45,7 @@ class OpenStreams extends BaseService {
   }
 }
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function createEdgeHandlers(
   parts: WatchParts & {
     edge: Pick<Stores['edge'], 'pod'>;

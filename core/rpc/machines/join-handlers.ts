@@ -24,7 +24,7 @@ interface JoinHandlersOptions {
   logger: Logger;
 }
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function joinHandlers({
   access,
   joining,

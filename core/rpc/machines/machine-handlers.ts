@@ -36,7 +36,7 @@ interface MachineHandlersOptions {
   logger: Logger;
 }
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function machineHandlers(options: MachineHandlersOptions): MachineServiceServer {
   const { access, context, logger } = options;
   return {
@@ -103,7 +103,7 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
 
 type StateCalls = 'forgetMachine' | 'cordonMachine' | 'drainMachine' | 'suspendWorker' | 'resumeWorker';
 
-/** Handlers that change whether a machine or a worker takes work. */
+/** Returns the handlers that change whether a machine or a worker takes work. */
 function stateHandlers({
   access,
   context,

@@ -21,7 +21,7 @@ import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { podRequestFromMessage, podToMessage, podUpdateFromMessage } from './pod-messages.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function podHandlers(
   access: Access,
   context: PodContext,

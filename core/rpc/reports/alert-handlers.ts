@@ -27,7 +27,7 @@ const KIND_FROM_WIRE: Readonly<Record<WireKind, AlertTargetKind | undefined>> = 
   [WireKind.EMAIL]: 'EMAIL',
 };
 
-/** Handlers of the service. The operator's key is about all accounts. */
+/** Returns the handlers of the service. The operator's key is about all accounts. */
 export function alertHandlers(
   access: Access,
   context: AlertContext,

@@ -23,7 +23,7 @@ interface PartHandlersOptions {
   logger: Logger;
 }
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function partHandlers(options: PartHandlersOptions): PartServiceServer {
   const { access, machines, releases, seen, clock, logger } = options;
   return {

@@ -11,7 +11,7 @@ import { unary } from '../server/unary.ts';
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 100;
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function problemHandlers(
   access: Access,
   problems: Pick<Problems, 'list'>,

@@ -10,7 +10,7 @@ import { pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { usageRequestFromMessage, usageToMessage } from './usage-messages.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function usageHandlers(access: Access, context: UsageContext, logger: Logger): UsageServiceServer {
   return {
     listUsage: unary(logger, async (request, apiKey) => {

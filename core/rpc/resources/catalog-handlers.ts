@@ -12,7 +12,7 @@ import { listGpuPools } from '../../catalog/list-gpu-pools.ts';
 import { listGpuTypes } from '../../catalog/list-gpu-types.ts';
 import { unary } from '../server/unary.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function catalogHandlers(access: Access, context: CatalogContext, logger: Logger): CatalogServiceServer {
   return {
     listGpuTypes: unary(logger, async (_request, apiKey) => {

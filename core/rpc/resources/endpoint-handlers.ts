@@ -31,7 +31,7 @@ import { releaseHandlers } from './release-handlers.ts';
 import { requestStatsHandler } from './request-stats-handler.ts';
 import { whatIfToMessage } from './what-if-messages.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function endpointHandlers(
   access: Access,
   context: EndpointContext & { rate: CallRate },
@@ -143,7 +143,7 @@ function endpointViews(context: EndpointContext) {
   return { shown, changed };
 }
 
-/** Handlers that explain an endpoint: its state, its decisions, and what other settings would have done. */
+/** Returns the handlers that explain an endpoint: its state, its decisions, and what other settings would have done. */
 function explanationHandlers(
   access: Access,
   context: EndpointContext & { rate: CallRate },

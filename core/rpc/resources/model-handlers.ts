@@ -12,7 +12,7 @@ import { endpointTypeToMessage } from './endpoint-messages.ts';
 /** Milliseconds for which a facade may reuse the endpoints of a model. */
 const VALID_MS = 1_000;
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function modelHandlers(access: Access, directory: ModelDirectory, logger: Logger): ModelServiceServer {
   /** Returns the caller. Throws UNAUTHORIZED for the operator's key, which has no account and so no models. */
   const callerOf = async (apiKey: string): Promise<Caller> => {

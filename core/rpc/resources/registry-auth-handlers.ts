@@ -21,7 +21,7 @@ import type { ListParts } from '../server/paging.ts';
 import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function registryAuthHandlers(
   access: Access,
   context: RegistryContext,

@@ -14,7 +14,7 @@ import type { Release } from '../../store/resources/release-store.ts';
 import { unary } from '../server/unary.ts';
 import { valuesToMessage } from './release-values-message.ts';
 
-/** Handlers of the service. `changed`: presents an endpoint after a change. */
+/** Returns the handlers of the service. `changed`: presents an endpoint after a change. */
 export function releaseHandlers(
   access: Access,
   context: EndpointContext,

@@ -15,7 +15,7 @@ import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { templateChangeFromMessage, templateFromMessage, templateToMessage } from './template-messages.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function templateHandlers(access: Access, context: EndpointContext, lists: ListParts): TemplateServiceServer {
   const { logger } = lists;
   return {

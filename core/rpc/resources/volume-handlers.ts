@@ -13,7 +13,7 @@ import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { volumeChangeFromMessage, volumeFromMessage, volumeToMessage } from './volume-messages.ts';
 
-/** Handlers of the service. */
+/** Returns the handlers of the service. */
 export function volumeHandlers(access: Access, context: VolumeContext, lists: ListParts): VolumeServiceServer {
   const { logger } = lists;
   return {

@@ -23,7 +23,7 @@ export function visibleBatches({ accountId, onlyKeyId }: FileScope) {
   return and(eq(batch.accountId, accountId), onlyKeyId === '' ? undefined : eq(batch.keyId, onlyKeyId));
 }
 
-/** Locks a batch that a caller sees. */
+/** Locks a batch that a caller sees, and returns it. */
 export async function lockBatch(
   tx: Transaction,
   scope: FileScope,

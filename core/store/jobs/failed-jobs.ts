@@ -113,7 +113,7 @@ export async function readErrorParts(
   return { errors: rows.map(partsOf), bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** Columns of the parts of an error: all of it, or its beginning and end. */
+/** Returns the columns of the parts of an error: all of it, or its beginning and end. */
 function parts(sql: Sql): Fragment {
   return sql`
     CASE WHEN bytes <= ${ERROR_WHOLE_MAX}::int THEN error ELSE left(error, ${ERROR_HEAD}::int) END AS head,

@@ -62,8 +62,8 @@ function webhooks(sql: Sql) {
 }
 
 /**
- * Address, encrypted address and body of a webhook call of job m with input i. One expression, so that a repeated
- * call has the same content as the first.
+ * Returns the address, encrypted address and body of a webhook call of job m with input i. One expression, so that a
+ * repeated call has the same content as the first.
  */
 export function announcement(sql: Sql): Fragment {
   return sql`coalesce(i.webhook, ''), i.webhook_sealed,

@@ -114,7 +114,7 @@ export class RunningJobs {
   }
 }
 
-/** Columns of LookRow. */
+/** Returns the columns of LookRow. */
 function examinedAt(sql: Sql, since: ReturnType<Sql>) {
   return sql`(extract(epoch FROM ${since}) * 1000)::float8 AS since_ms,
     (extract(epoch FROM now()) * 1000)::float8 AS now_ms,

@@ -12,7 +12,7 @@ export interface DrainRow {
   drain_pods: number | null;
 }
 
-/** Columns of a DrainRow, read from a statement over `machine`. Counts are read only for machines that are drained. */
+/** Returns the columns of a DrainRow for a statement over `machine`. Only drained machines are counted. */
 export function drainColumns(sql: Sql): Fragment {
   const ifDraining = (counted: Fragment): Fragment =>
     sql`CASE WHEN machine.draining_since IS NOT NULL THEN (SELECT count(*)::int FROM ${counted}) END`;

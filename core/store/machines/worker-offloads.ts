@@ -3,12 +3,12 @@
 import type { OffloadFacts } from '../../domain/machines/standby.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
 
-/** Names of the columns of `r`, in the order of `moveArrays`. */
+/** Returns the names of the columns of `r`, in the order of `moveArrays`. */
 export function moveNames(sql: Sql): Fragment {
   return sql`reached, gpu_bytes, offload_bytes, offload_ms, restore_bytes, restore_ms, offload_failure`;
 }
 
-/** Values of the reports, one array per column. */
+/** Returns the values of the reports, one array per column. */
 export function moveArrays(sql: Sql, facts: readonly Partial<OffloadFacts>[]): Fragment {
   return sql`${facts.map((f) => f.standbyReached ?? '')}::text[], ${facts.map((f) => f.gpuMemoryBytes ?? 0)}::bigint[],
     ${facts.map((f) => f.lastOffload?.bytes ?? null)}::bigint[], ${facts.map((f) => f.lastOffload?.ms ?? null)}::int[],

@@ -246,7 +246,7 @@ function own(id: string, accountId: string) {
   return and(eq(alertTarget.id, id), eq(alertTarget.accountId, accountId));
 }
 
-/** Columns of an alert called a. */
+/** Returns the columns of an alert called a. */
 function columns(client: Sql): Fragment {
   return client`a.id, a.problem, (extract(epoch FROM a.began_at) * 1000)::bigint AS began_ms,
     (extract(epoch FROM a.ended_at) * 1000)::bigint AS ended_ms`;

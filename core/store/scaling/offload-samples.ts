@@ -29,8 +29,8 @@ export function offloadColumns(sql: Sql): Fragment {
 }
 
 /**
- * Milliseconds for which worker `w` has been moved: to host memory since it was asked to and had no job, or back since
- * others had left its GPUs. Null if it is not moved, or waits for others.
+ * Returns the milliseconds for which worker `w` has been moved: to host memory since it was asked to and had no job, or
+ * back since others had left its GPUs. Null if it is not moved, or waits for others.
  */
 function movingMs(sql: Sql): Fragment {
   const left = sql`(SELECT max(greatest(x.offloaded_at, x.ended_at)) FROM worker x

@@ -99,7 +99,7 @@ export async function evictStandbys(statement: Statement, workerIds: readonly st
     WHERE w.id = l.id`;
 }
 
-/** Bytes of a machine's budget that offloaded workers use, moves in progress included. */
+/** Returns the bytes of a machine's budget that offloaded workers use, moves in progress included. */
 export function offloadedBytes(sql: Sql, machineId: Fragment): Fragment {
   return sql`(SELECT coalesce(sum(o.gpu_memory_bytes), 0)::float8 FROM worker o
     WHERE o.machine_id = ${machineId} AND o.ended_at IS NULL AND o.machine_id <> '' AND o.state <> 'UNHEALTHY'

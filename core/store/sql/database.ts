@@ -118,7 +118,7 @@ export interface Database {
   readonly answers: ServerAnswers;
   /** Cuts all connections (`cutAll`). */
   cut(): void;
-  /** Connections of all pools that are open now. */
+  /** Returns the connections of all pools that are open now. */
   connections(): OpenConnection[];
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
@@ -167,7 +167,7 @@ export interface OpenConnection {
   readonly socket: Socket;
   /** Returns whether a statement is queued or waits for its result. */
   waits(): boolean;
-  /** Process id of the server. Null: not known yet. */
+  /** Returns the process id of the server. Null: not known yet. */
   pid(): number | null;
 }
 

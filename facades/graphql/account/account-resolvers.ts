@@ -11,7 +11,7 @@ import { listPodsAndWorkers } from '../pods/read-pods.ts';
 
 const SERVICE = 'AccessService';
 
-/** Resolvers that need no call to core. */
+/** Returns the resolvers that need no call to core. */
 function presentUser(accountId: string) {
   return {
     id: accountId,

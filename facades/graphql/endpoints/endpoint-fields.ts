@@ -75,7 +75,7 @@ function flashBoot({ flashBootType, name }: EndpointInput): string | undefined {
   return name && FLASHBOOT_NAME.test(name) ? 'FLASH_BOOT_TYPE_FLASHBOOT' : undefined;
 }
 
-/** Clients that know only one volume send an empty text for none. */
+/** Returns the volumes. Clients that know only one send an empty text for none. */
 function volumes({ networkVolumeId, networkVolumeIds }: EndpointInput): string[] | undefined {
   if (networkVolumeIds?.length) return networkVolumeIds.map((each) => each.networkVolumeId);
   if (networkVolumeId !== undefined) return networkVolumeId ? [networkVolumeId] : [];

@@ -45,7 +45,7 @@ export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string,
   };
 }
 
-/** Workers that ended by themselves in the same way. */
+/** Returns a group of workers that ended by themselves in the same way. */
 export function presentEndedWorkers({
   count,
   exitCode,

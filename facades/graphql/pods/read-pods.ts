@@ -12,12 +12,12 @@ function list(context: GraphqlContext, request: object): Promise<CorePod[]> {
   return listCore<Pod>(context, ['PodService', 'ListPods', 'pods'], request);
 }
 
-/** Pods of the account, oldest first, without the workers of endpoints, read once for an operation. */
+/** Returns the pods of the account, oldest first, without the workers of endpoints, read once for an operation. */
 export function listPods(context: GraphqlContext): Promise<CorePod[]> {
   return once(context, 'pods', () => list(context, {}));
 }
 
-/** Workers of one endpoint, read once for an operation. */
+/** Returns the workers of one endpoint, read once for an operation. */
 export function readWorkers(endpointId: string, context: GraphqlContext): Promise<CorePod[]> {
   return once(context, `workers of ${endpointId}`, () => list(context, { endpointId }));
 }

@@ -23,7 +23,7 @@ export interface Reading<Answer> {
   read(): Promise<Answer>;
   /** Reads the same again. Default: as at first. */
   reread?(): Promise<Answer>;
-  /** Bytes that the response takes. */
+  /** Returns the bytes that the response takes. */
   bytesOf(answer: Answer): number;
 }
 

@@ -15,7 +15,7 @@ export function presentUsage(record: UsageRecord, grouping: keyof typeof GROUPIN
   };
 }
 
-/** This surface knows no single volumes: they are summed up by period. */
+/** Returns the sums of all volumes by period: this surface knows no single volumes. */
 export function presentVolumeUsage(records: readonly UsageRecord[]): VolumeBillingRecord[] {
   const sum = (of: UsageRecord[], value: (record: UsageRecord) => number): number =>
     of.reduce((all, record) => all + value(record), 0);

@@ -1,4 +1,4 @@
-/** Public billing queries to usage requests of the contract. */
+/** Converts public billing queries to usage requests of the contract. */
 
 import type { UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { ListUsageRequest, UsageBucket, UsageGrouping } from '@slipway/proto/gen/slipway/v1/usage_service';

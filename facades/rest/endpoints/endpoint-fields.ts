@@ -1,4 +1,4 @@
-/** Public endpoint settings to contract fields. */
+/** Converts public endpoint settings to contract fields. */
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { instanceIdsOf } from '../../resources/cpu-sizes.ts';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
@@ -21,7 +21,7 @@ export function endpointFields(
   });
 }
 
-/** Clients that fill in every default also send processors for endpoints with GPUs, where they have no meaning. */
+/** Returns the sizes. Some clients send processors also for endpoints with GPUs, where they have no meaning. */
 function sizes(
   input: EndpointUpdateInput,
   before: Pick<Endpoint, 'computeType' | 'instanceIds'> | undefined,
@@ -30,7 +30,7 @@ function sizes(
   return isCpu ? instanceIdsOf(input, before?.instanceIds) : input.instanceIds;
 }
 
-/** Clients that fill in every default send an empty list beside the one they mean. */
+/** Returns the volumes. Clients that fill in every default send an empty list beside the one they mean. */
 function volumes({ networkVolumeId, networkVolumeIds }: EndpointUpdateInput): string[] | undefined {
   if (networkVolumeIds?.length) return networkVolumeIds;
   if (networkVolumeId) return [networkVolumeId];

@@ -158,7 +158,7 @@ export class KubernetesExecutor implements Executor {
     return new Set(running.map(({ metadata }) => metadata.name));
   }
 
-  /** UUIDs of the GPUs that Pods of this machine have. */
+  /** Returns the UUIDs of the GPUs that Pods of this machine have. */
   gpusInUse(): ReadonlySet<string> {
     return new Set(
       this.#watch.pods.flatMap(({ metadata }) => metadata.annotations?.[GPUS_ANNOTATION]?.split(',') ?? []),

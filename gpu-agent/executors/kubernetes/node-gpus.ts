@@ -71,7 +71,7 @@ function gpuOf(device: ApiDevice): MachineGpu | undefined {
   return { uuid, name, memoryMib, migProfile, virtual: false };
 }
 
-/** Drivers may write an attribute with their domain or without. */
+/** Returns an attribute. Drivers may write it with their domain or without. */
 function attribute({ attributes = {} }: ApiDevice, name: string) {
   return attributes[name] ?? attributes[`${DRIVER}/${name}`];
 }

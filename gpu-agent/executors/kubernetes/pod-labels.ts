@@ -12,7 +12,7 @@ export const GPUS_ANNOTATION = 'slipway.gpus';
 /** Name of the container in each Pod. */
 export const CONTAINER = 'workload';
 
-/** Names of a workload's objects besides its Pod, which has the workload's id as its name. */
+/** Returns the names of a workload's objects besides its Pod, which has the workload's id as its name. */
 export const envSecretName = (workloadId: string): string => `${workloadId}-env`;
 export const pullSecretName = (workloadId: string): string => `${workloadId}-pull`;
 export const claimName = (workloadId: string): string => `${workloadId}-gpus`;

@@ -45,7 +45,7 @@ function goneText(tracked: TrackedPod): string {
   return `its Pod was deleted before it ran: it ${exitOfGone(tracked.latest, undefined).cause}`;
 }
 
-/** Its container ran, even if it ended at once: it is followed, and its exit says how it ended. */
+/** Returns true if the container ran, even if it ended at once: it is followed, and its exit says how it ended. */
 function hasStarted({ exit }: PodPhase & { is: 'over' }): true | undefined {
   return exit.failure === undefined && (exit.code !== undefined || exit.signal !== undefined) ? true : undefined;
 }

@@ -108,7 +108,7 @@ function driverSigns(facts: DriverFacts): Sign[] {
   ];
 }
 
-/** Events only warn where the driver itself says that nothing need be done. */
+/** Returns the signs of events. They only warn if the driver itself says that nothing need be done. */
 function eventSigns({ recovery }: DriverFacts, events: readonly XidEvent[]): Sign[] {
   return events.flatMap(({ code, mark }): Sign[] => {
     const [level, meaning] = XIDS[code] ?? [];

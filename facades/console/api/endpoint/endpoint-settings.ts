@@ -90,7 +90,7 @@ function templateOf({ template }: Record<string, unknown>): OwnTemplate | undefi
   return ownTemplateOf(changes, mask);
 }
 
-/** Variables of an endpoint with an own template are all shown in the template, as a change of them stores them. */
+/** Returns the endpoint for the page. With its own template, all variables are shown as the template's. */
 function view(endpoint: Endpoint): EndpointSettingsView {
   const { template } = endpoint;
   const modelWeight = endpoint.modelWeight ?? ENDPOINT.modelWeight.rule.default;

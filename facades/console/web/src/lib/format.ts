@@ -92,7 +92,7 @@ export function localTime(atMs: number): string {
   return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** Bytes. */
+/** Formats a number of bytes. */
 export function bytes(value: number): string {
   const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
   if (value < 1_024) return `${value}\u00A0B`;
