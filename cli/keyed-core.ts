@@ -20,7 +20,7 @@ const CALL_MS_MAX = 15_000;
  * InterruptedError.
  */
 interface KeyedCalls<Service extends Client> {
-  /** `waitMs`: longest wait on the server, in milliseconds; default 0. `signal` also cancels the call. */
+  /** Calls the service. `waitMs`: longest wait there, in milliseconds; default 0. `signal` also cancels the call. */
   call<Request, Response>(
     method: (client: Service) => UnaryMethod<Request, Response>,
     request: Request,

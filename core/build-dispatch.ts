@@ -75,7 +75,7 @@ interface DispatchOptions {
 interface SlotWiring {
   pool: SlotPool;
   times: ExecutionTimes;
-  /** Set once the engine and the loop exist. */
+  /** Called when a worker of an endpoint can take jobs. Set once the engine and the loop exist. */
   onCapacity(endpointId: string): void;
   onOrphans(jobs: readonly ClaimedJob[]): void;
 }

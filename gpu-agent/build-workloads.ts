@@ -56,9 +56,9 @@ export interface WorkloadBase {
 /** Facts that are only known once the agent has started. */
 interface StartedFacts {
   gpus(): readonly MachineGpu[];
-  /** Id under which core knows this machine. */
+  /** Returns the id under which core knows this machine. */
   machineId(): string;
-  /** URL of the bridge on this host. */
+  /** Returns the URL of the bridge on this host. */
   bridgeUrl(): string;
 }
 

@@ -35,7 +35,7 @@ interface ContainerHostOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Also listens for containers at an address of this host. Returns the port. */
+  /** Listens for containers, too, at an address of this host. Returns the port. */
   openBridge(address: string): Promise<number>;
   /** Returns true if something runs that outlives this agent. */
   hasRecords(): boolean;

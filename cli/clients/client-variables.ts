@@ -12,7 +12,7 @@ export interface Installation {
 export interface ClientGuide {
   /** Programs that read them. */
   reads: string;
-  /** Environment variables. `undefined` values are left out. */
+  /** Returns environment variables. `undefined` values are left out. */
   variables(of: Installation): Readonly<Record<string, string | undefined>>;
   /** Returns the remarks for people, a line each. */
   notes(of: Installation): readonly string[];

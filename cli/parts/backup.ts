@@ -81,7 +81,7 @@ async function run(cli: Cli, action: Action, file: string, files: SecretOptions)
   });
 }
 
-/** True for a path, false for a stream and an address of S3. */
+/** Returns true for a path, false for a stream and an address of S3. */
 function isFile(text: string): boolean {
   return text !== '-' && !text.startsWith('s3://');
 }

@@ -18,7 +18,7 @@ export interface S3Config {
 
 const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/(.*[^/])$/;
 
-/** True if the text is meant as an address in S3, and not as a file. */
+/** Returns true if the text is meant as an address in S3, and not as a file. */
 export function isS3Address(text: string): boolean {
   return text.startsWith('s3://');
 }

@@ -20,7 +20,7 @@ export function portOf(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
 }
 
-/** True if the host means all addresses of the machine. */
+/** Returns true if the host means all addresses of the machine. */
 export function isWildcard(host: string): boolean {
   return WILDCARDS.has(host);
 }

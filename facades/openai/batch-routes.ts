@@ -135,7 +135,7 @@ function textOf(values: Record<string, unknown>, name: string): string {
   return value;
 }
 
-/** A member `__proto__` would be lost in a message. */
+/** Returns whether the value is an object of texts. A member `__proto__` would be lost in a message. */
 function isTexts(value: unknown): boolean {
   return (
     isPlainObject(value) &&

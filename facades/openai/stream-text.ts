@@ -22,8 +22,8 @@ interface StreamPiece {
 }
 
 /**
- * Strings are event text already and pass unchanged; objects become one event each; lists are taken apart. `chunk` must
- * be JSON.
+ * Converts a chunk to event text. Strings are that already and pass unchanged; objects become one event each; lists are
+ * taken apart. `chunk` must be JSON.
  */
 export function* streamPiece(chunk: Buffer): Work<StreamPiece> {
   const start = skipSpace(chunk, 0);

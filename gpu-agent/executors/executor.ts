@@ -127,7 +127,7 @@ export interface RunningWorkload {
   thaw(): Promise<void>;
   /** Returns all of its processes, by their ids on this host. Empty if they cannot be seen. */
   pids(): Promise<number[]>;
-  /** `undefined` if it has ended, or if its executor has no statistics. */
+  /** Reads its use of resources. `undefined` if it has ended, or if its executor has no statistics. */
   stats(): Promise<WorkloadStats | undefined>;
 }
 

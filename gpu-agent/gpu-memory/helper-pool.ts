@@ -80,7 +80,7 @@ export class HelperPool {
     return helper;
   }
 
-  /** A start blocks the event loop for some milliseconds, so each runs in a separate tick. */
+  /** Starts a helper. A start blocks the event loop for some milliseconds, so each runs in a separate tick. */
   #start(): Promise<HelperProcess> {
     const started = this.#starts.then(async () => {
       await new Promise<void>((resolve) => this.#clock.soon(resolve));

@@ -26,7 +26,7 @@ interface KubernetesHostOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Also listens for workers at an address of the node. Returns the port. */
+  /** Listens for workers, too, at an address of the node. Returns the port. */
   openBridge(address: string): Promise<number>;
   /** Called when what the machine has changed. */
   onChanged(): void;

@@ -20,7 +20,7 @@ export function parseAddress(text: string): ServerAddress | undefined {
   return Number(port) >= 1 && Number(port) <= PORT_MAX ? { target, secure: scheme !== undefined } : undefined;
 }
 
-/** True if only this machine reaches the host: a loopback address, `localhost`, or a socket's path. */
+/** Returns true if only this machine reaches the host: a loopback address, `localhost`, or a socket's path. */
 export function isLoopback(host: string): boolean {
   return /^(?:127\.\d+\.\d+\.\d+|\[?::1\]?|localhost|unix)$/i.test(host);
 }

@@ -27,7 +27,7 @@ export function trustOf(text: string): Pick<TlsFiles, 'caFile' | 'caDigests'> {
   return caDigests === undefined ? { caFile: text } : { caFile: '', caDigests };
 }
 
-/** True if the text begins like a digest and is none. */
+/** Returns true if the text begins like a digest and is none. */
 export function isWrongPin(text: string): boolean {
   return /^sha256:/i.test(text) && readPins(text) === undefined;
 }

@@ -100,7 +100,7 @@ interface Signs {
   /** `undefined` for everyone but the operator. */
   database: DatabaseState | undefined;
   coreVersion: string;
-  /** Recent rejections by rate limits, of an endpoint and of the whole account. */
+  /** Returns recent rejections by rate limits, of an endpoint and of the whole account. */
   refusedAt(endpointId: string): readonly ScaleLimit[];
   refusedOf(accountId: string): readonly ScaleLimit[];
 }

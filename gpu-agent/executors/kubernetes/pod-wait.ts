@@ -54,7 +54,7 @@ function fail(text: string): never {
   throw new Error(text);
 }
 
-/** While Kubernetes pauses between two pulls, its message may only say so: the one of the last try says why. */
+/** Returns the phase with the last try's message: in a pause between two pulls, Kubernetes may give no cause. */
 function withMessage(phase: PodPhase & { is: 'waiting' }, last: string): PodPhase & { is: 'waiting' } {
   const isPause = phase.reason === 'ImagePullBackOff' && !/ErrImagePull|failed|error/i.test(phase.message);
   return isPause && last !== '' ? { ...phase, message: last } : phase;

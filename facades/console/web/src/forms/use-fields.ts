@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { FieldView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
 
-/** `kind`: the name of the form. */
+/** Loads the fields of a form. `kind`: its name. */
 export function useFields(kind: string) {
   return useQuery({
     queryKey: ['fields', kind],

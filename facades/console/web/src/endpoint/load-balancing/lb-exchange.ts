@@ -130,7 +130,7 @@ class Payload {
     if (this.#parts.length > PARTS_MAX) this.#parts = [new Blob(this.#parts)];
   }
 
-  /** With this type no browser opens it as a page. */
+  /** Returns the body as a file. With this type no browser opens it as a page. */
   blob(): Blob {
     return new Blob(this.#parts, { type: 'application/octet-stream' });
   }
