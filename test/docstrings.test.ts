@@ -6,8 +6,11 @@ import { sources, treeOf } from './project-files.ts';
 /** Verbs in the third person. Called: for functions that others provide. Methods of HTTP: for handlers of routes. */
 const VERB = /^(?:[A-Z][A-Za-z]*s|Called|Never|GET|POST|PATCH|DELETE)\b/;
 /** Plural nouns with which comments began. */
-const NOUNS =
-  /^(?:Agents|Bytes|Clients|Columns|Contents|Events|Fields|GPUs|Handlers|Headers|Its|Jobs|Members|Messages (?:of|to)|Milliseconds|Names (?:of|and|have)|Options|Pods|Resolvers|References|Services|Strings|This|Times (?:at|of)|Values|Variables|Workers|Words)\b/;
+const NOUNS = new RegExp(
+  '^(?:Agents|Bytes|Clients|Columns|Contents|Events|Fields|GPUs|Handlers|Headers|Its|Jobs|Members|Milliseconds|' +
+    'Messages (?:of|to)|Names (?:of|and|have)|Options|Pods|Resolvers|References|Services|Strings|This|' +
+    'Times (?:at|of)|Values|Variables|Workers|Words)\\b',
+);
 
 /** Returns the first line of a function's comment. `undefined` if it has none. */
 function commentOf(node: ts.Node): string | undefined {
