@@ -125,6 +125,13 @@ export class Node {
     return ((await answer.json()) as { role: string }).role;
   }
 
+  /** Hands the role of the primary over to the other node. */
+  async switchOver(other: Node): Promise<void> {
+    const body = JSON.stringify({ leader: this.name, candidate: other.name });
+    const answer = await fetch(`${this.api}/switchover`, { method: 'POST', body });
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+
   /** Signals all processes of PostgreSQL. */
   signalDatabase(signal: NodeJS.Signals): void {
     const pid = Number(readFileSync(join(this.#home, 'data/postmaster.pid'), 'utf8').split('\n')[0]);

@@ -73,19 +73,13 @@ function startLoad({ request }: Processes, endpointId: string, input: object) {
 /** The faults: what happens to the primary, and what mends it once the other node is the primary. */
 const FAULTS: readonly (readonly [name: string, cause: Change, mend: Change])[] = [
   ['kill -9 of PostgreSQL', (node) => node.signalDatabase('SIGKILL'), () => undefined],
-  ['switchover', switchOver, () => undefined],
+  ['switchover', (node, other) => node.switchOver(other), () => undefined],
   ['SIGSTOP of PostgreSQL', (node) => node.signalDatabase('SIGSTOP'), (node) => node.signalAll('SIGCONT')],
   ['kill -9 of the host', (node) => node.signalAll('SIGKILL'), (node) => node.start()],
   ['SIGSTOP of the host', (node) => node.signalAll('SIGSTOP'), (node) => node.signalAll('SIGCONT')],
 ];
 
 type Change = (node: Node, other: Node) => Promise<void> | void;
-
-async function switchOver(node: Node, other: Node): Promise<void> {
-  const body = JSON.stringify({ leader: node.name, candidate: other.name });
-  const answer = await fetch(`${node.api}/switchover`, { method: 'POST', body });
-  if (!answer.ok) throw new Error(await answer.text());
-}
 
 async function checkJobs(t: Test, sql: postgres.Sql, endpointId: string, acknowledged: ReadonlyMap<string, number>) {
   await waitFor(

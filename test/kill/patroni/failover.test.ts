@@ -1,8 +1,8 @@
 // test: kubernetes, patroni, 60 s
 /**
  * Two nodes of PostgreSQL, kept by Patroni: the primary is killed while jobs run, the other one takes over, and the
- * killed one returns as its standby without any step by hand. Meanwhile requests get 503 with Retry-After. No
- * acknowledged job is lost or doubled.
+ * killed one returns as its standby without any step by hand. Meanwhile requests get 503 with Retry-After. Then the
+ * roles are switched back. No acknowledged job is lost or doubled.
  */
 import postgres from 'postgres';
 import t from 'tap';
@@ -11,7 +11,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 import { checkOutcomes, startJobs } from '../jobs-in-flight.ts';
 import { skipWithoutPatroni, startCluster } from './cluster.ts';
 
-/** Jobs that are submitted while there is no primary. */
+/** Jobs that are submitted during each change of the primary. */
 const JOBS = 40;
 const MEND_MS_MAX = 180_000;
 
@@ -62,6 +62,12 @@ t.test('the primary is killed while jobs run', { skip: skipWithoutPatroni() }, a
   await submitting;
   await waitFor('the killed one to be a synchronous standby', isWhole, MEND_MS_MAX);
   t.equal(await other.role(), 'primary', 'and the other one stays the primary');
+
+  const more = inFlight.submit(JOBS);
+  await other.switchOver(node);
+  await waitFor('the first one to be the primary again', async () => (await node.role()) === 'primary', MEND_MS_MAX);
+  await more;
+  await waitFor('a synchronous standby again', isWhole, MEND_MS_MAX);
   t.equal(slipway.cores[0]!.pid, core, 'core was not restarted');
   await checkOutcomes(t, inFlight, 1);
 });
