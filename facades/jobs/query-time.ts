@@ -19,7 +19,7 @@ export function queryTime(query: unknown, name: string, nowMs: number): Date | u
   throw new CoreError('INVALID_REQUEST', `"${name}" must be ${known}.`);
 }
 
-/** Date.parse takes 2026-02-30 for a day in March. */
+/** Returns whether a text is a day of the calendar. Date.parse takes 2026-02-30 for a day in March. */
 function isDay(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
