@@ -18,6 +18,8 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
+      // A browser without internet may still reach this service, on the same machine or network.
+      networkMode: 'always',
       // An unreachable service is retried until it answers. Meanwhile the page says so (ui/parts.tsx, Loading).
       retry: (_tries, error) => isAway(error),
       retryDelay: AGAIN_MS,

@@ -25,8 +25,11 @@ export async function browserSystem(t: Test) {
   /** Opens a page in its own browser profile. Any error in it fails the test. */
   const open = async (t: Test, options: BrowserContextOptions = {}): Promise<Page> => {
     const context = await openProfile(browser, { viewport: { width: 1280, height: 800 }, ...options });
-    t.teardown(() => context.close());
     const page = await context.newPage();
+    t.teardown(async () => {
+      if (!t.passing()) t.comment(`shown at the end:\n${await page.innerText('body').catch(String)}`);
+      await context.close();
+    });
     page.setDefaultTimeout(PATIENCE_MS);
     page.on('pageerror', (error) => t.fail(`in the page: ${error.message}`));
     page.on('console', (message) => {

@@ -15,6 +15,8 @@ import type { BrowserParts } from './list-pages.ts';
 export function tryPages(t: Test, parts: BrowserParts): void {
   byJson(t, parts);
   whileRejected(t, parts);
+  withoutInternet(t, parts);
+  streamIsGone(t, parts);
   byForm(t, parts);
   takenLists(t, parts);
 }
@@ -78,6 +80,37 @@ function whileRejected(t: Test, { system, id, open, signIn }: BrowserParts): voi
     t.same((await system.request('GET', `/v2/${id}/stream/${asked[0]}`)).json, [{ output: 'only' }]);
     files.open('gate/end');
     await page.getByLabel('Output', { exact: true }).waitFor();
+  });
+}
+
+function withoutInternet(t: Test, { system, id, open, signIn }: BrowserParts): void {
+  t.test('a browser that reports no internet still reads from the service', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    // As Chromium reports it when the last network interface is gone: loopback still works.
+    await page.evaluate("window.dispatchEvent(new Event('offline'))");
+    await page.evaluate(`history.pushState(null, '', '/console/endpoints/${id}/try')`);
+    await page.getByLabel(/as JSON/).fill('{"mode": "value", "value": "without internet"}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByLabel('Output', { exact: true }).getByText('without internet').waitFor();
+    t.equal(await page.getByText('The service cannot be reached').count(), 0);
+  });
+}
+
+function streamIsGone(t: Test, { system, id, open, signIn }: BrowserParts): void {
+  t.test('a stream that is rejected for good: the reason is shown, and what else is known of the job', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.route('**/console/api/v2/*/stream/*', async (route) => {
+      await endpointJobs(system, id).settled(new URL(route.request().url()).pathname.split('/').at(-1)!);
+      await route.fulfill({ status: 404, json: { error: 'There is no such job.', code: 'JOB_NOT_FOUND' } });
+    });
+    await page.goto(`${system.url}/console/endpoints/${id}/try`);
+    await page.getByLabel(/as JSON/).fill('{"mode": "value", "value": "nevertheless"}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByLabel('Stream', { exact: true }).getByText('There is no such job.').waitFor();
+    await page.getByLabel('Output', { exact: true }).getByText('nevertheless').waitFor();
+    await page.getByText('gone', { exact: true }).waitFor();
   });
 }
 

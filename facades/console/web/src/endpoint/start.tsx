@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { Link, useSearch } from 'wouter';
 import type { EndpointView, WorkerView } from '../../../views.ts';
+import { GONE } from '../job/stream-view.tsx';
 import { coreText } from '../lib/core-text.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
@@ -21,7 +22,7 @@ export function Start({ view }: { view: EndpointView }) {
   const [end, setEnd] = useState('');
   const ready = workers.filter(({ state }) => state === 'READY').length;
   const starting = workers.find(({ state }) => state !== 'READY' && state !== 'FROZEN');
-  const isReady = ready > 0 || end !== '';
+  const isReady = ready > 0 || (end !== '' && end !== GONE);
   return (
     <>
       <Panel title="Deployment" aside={isReady ? 'done' : 'live'}>

@@ -16,12 +16,17 @@ interface Shown {
   blocks: readonly Block[];
   chunks: number;
   attempt: string;
+  /** The job's final state, or GONE if the stream cannot be read. Empty while it is live. */
   state: string;
+  /** Why the stream cannot be read. */
+  refusal: string;
 }
 
-const NOTHING: Shown = { blocks: [], chunks: 0, attempt: '', state: '' };
+const NOTHING: Shown = { blocks: [], chunks: 0, attempt: '', state: '', refusal: '' };
+/** State of a stream that cannot be read. */
+export const GONE = 'GONE';
 
-/** Shows the panel. `onEnd` receives the final state. */
+/** Shows the panel. `onEnd` receives the final state, or GONE if the stream cannot be read. */
 export function StreamView({
   endpointId,
   jobId,
@@ -49,7 +54,7 @@ export function StreamView({
         </>
       }
     >
-      <Tail blocks={shown.blocks} label="Stream" otherwise={isLive ? 'Nothing yet.' : 'No stream.'} />
+      <Tail blocks={shown.blocks} label="Stream" otherwise={isLive ? 'Nothing yet.' : shown.refusal || 'No stream.'} />
     </Panel>
   );
 }
@@ -97,8 +102,9 @@ function followStream(path: string, onShown: (shown: Shown) => void, onEnd: (sta
       leave = after(AGAIN_MS, open);
       return;
     }
-    latest = { ...latest, state: 'GONE' };
+    latest = { ...latest, state: GONE, refusal: why.message };
     show();
+    onEnd(GONE);
   };
   open();
   return () => {
