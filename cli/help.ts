@@ -44,18 +44,17 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
 export function formatHelp(command: Command, helper: Help): string {
   if (command.parent) return Help.prototype.formatHelp.call(helper, command, helper);
   const rows = Object.values(GROUPS).flat();
-  const width = Math.max(...rows.map(([names]) => names.join(', ').length)) + 2;
+  const width = Math.max(...rows.map(([names]) => names.join(', ').length));
+  const item = (term: string, about: string): string => helper.formatItem(term, width, about, helper);
   const groups = Object.entries(GROUPS).map(([title, all]) => [
     `${title}:`,
-    ...all.map(([names, about]) => `  ${names.join(', ').padEnd(width)}${about}`),
+    ...all.map(([names, about]) => item(names.join(', '), about)),
   ]);
-  const options = helper
-    .visibleOptions(command)
-    .map((option) => `  ${helper.optionTerm(option).padEnd(width)}${option.description}`);
+  const options = helper.visibleOptions(command).map((option) => item(helper.optionTerm(option), option.description));
   return [
     `Usage: ${helper.commandUsage(command)}`,
     '',
-    `${helper.commandDescription(command)} A noun alone lists: slipway endpoints.`,
+    helper.boxWrap(`${helper.commandDescription(command)} A noun alone lists: slipway endpoints.`, helper.helpWidth!),
     '',
     ...groups.flat(),
     'Options of every command:',

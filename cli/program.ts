@@ -89,6 +89,11 @@ const COMMANDS = [
   addVersion,
 ];
 
+/** Longer lines are hard to read. */
+const HELP_COLUMNS_MAX = 110;
+/** A narrower column of descriptions is not wrapped. */
+const HELP_WRAP_MIN = 20;
+
 const HELP = `
 Beside a running "npm start" every command works as it stands; elsewhere log in first. Operators' commands take the root key.
 
@@ -116,7 +121,12 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
     .option('--wide', 'write tables in full width, also on a terminal')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help of a command')
-    .configureHelp({ showGlobalOptions: true, helpWidth: 110, formatHelp })
+    .configureHelp({
+      showGlobalOptions: true,
+      helpWidth: Math.min(HELP_COLUMNS_MAX, cli.output.terminalColumns),
+      minWidthToWrap: HELP_WRAP_MIN,
+      formatHelp,
+    })
     .configureOutput({ writeOut: write.out, writeErr: write.err, outputError: () => undefined })
     .exitOverride()
     .addHelpText('after', HELP)

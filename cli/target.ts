@@ -62,8 +62,8 @@ export interface TargetKey {
 /** Default address of core. */
 const ADDRESS_DEFAULT = '127.0.0.1:50051';
 const OPERATOR_HINT =
-  'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of ' +
-  'core; beside "npm start" it is read from secrets.json by itself.';
+  'This command is for the operator of the installation and needs the root key. Set SLIPWAY_ROOT_KEY to that of ' +
+  'core; beside "npm start" it is read from secrets.json.';
 
 /** Chooses the target. Throws UsageError. The keys of a context and of local.env are sent only to their own core. */
 export function chooseTarget(config: CliConfig, options: TargetOptions): Target {

@@ -25,6 +25,16 @@ export function isFolder(cli: Cli, word: string | undefined): word is string {
   return statSync(resolve(cli.config.workingDir, word), { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
+/** Returns whether a word is written as a relative path, which names nothing in an image. */
+export function isPath(word: string): boolean {
+  return /^\.{1,2}(\/|$)/.test(word);
+}
+
+/** Returns whether a path leads to a file or folder. */
+export function isThere(cli: Cli, path: string): boolean {
+  return statSync(resolve(cli.config.workingDir, path), { throwIfNoEntry: false }) !== undefined;
+}
+
 /** Returns the name of an endpoint for a folder. */
 export function nameOfFolder(cli: Cli, folder: string): string {
   return basename(resolve(cli.config.workingDir, folder)).toLowerCase();

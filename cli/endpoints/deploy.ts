@@ -1,5 +1,6 @@
 /** `slipway deploy`: an endpoint from an image or a folder, in one step. */
 
+import { resolve } from 'node:path';
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import { nameOfImage } from '@slipway/facades/resources/templates/image-name';
 import { OWN_TEMPLATE, ownTemplateOf } from '@slipway/facades/resources/templates/own-template';
@@ -7,8 +8,9 @@ import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Command } from 'commander';
 import type { BuildOptions } from '../build/build-image.ts';
-import { buildImage, isFolder, nameOfFolder } from '../build/build-image.ts';
+import { buildImage, isFolder, isPath, isThere, nameOfFolder } from '../build/build-image.ts';
 import { BASE_DEFAULT } from '../build/containerfile.ts';
+import { exampleOfFolder } from '../build/folder-example.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { RejectedError, UsageError } from '../failures.ts';
@@ -27,6 +29,7 @@ interface DeployOptions extends OptionValues, BuildOptions {
   env?: Record<string, string>;
   registryAuth?: string;
   input?: string;
+  type?: EndpointType;
   workersMax?: number;
   retryLimit?: number;
 }
@@ -42,7 +45,7 @@ export function addDeploy(program: Command, cli: Cli): void {
     description:
       'Make an endpoint from an image or a folder, or change the one of this --name, whose workers are then replaced ' +
       'without a gap. A folder has a Containerfile, or a handler.py with its requirements.txt; Podman or Docker ' +
-      'builds it here. With --input, run a job on it and show its result. A command for the image follows --.',
+      'builds it here; its test_input.json becomes the example of the endpoint. With --input, run a job on it and show its result. A command for the image follows --.',
     examples: [
       'deploy ./ocr --push registry.example/me/ocr --input @ocr/test_input.json',
       'deploy --image registry.example/ocr:3 --gpu "NVIDIA L4" --env MODEL=small',
@@ -66,33 +69,49 @@ async function deploy(cli: Cli, words: string[], options: DeployOptions): Promis
   const { output } = cli;
   // Read first: a wrong input must not leave an endpoint behind.
   const input = options.input === undefined ? undefined : (await readInput(cli, options.input)).toString();
-  if (input !== undefined && options['type'] === EndpointType.LB)
+  if (input !== undefined && options.type === EndpointType.LB)
     throw new UsageError('--input is for endpoints with a queue; send requests to a load-balancing one.');
   const endpoint = await releaseOf(cli, words, options);
   output.result(presentEndpoint(endpoint), () => output.fields(endpointFields(endpoint, output.nowMs())));
   if (input !== undefined) return runJob(cli, { endpoint: endpoint.id, input, wait: true });
-  const next = endpoint.type === EndpointType.LB ? 'workers list' : "jobs run --wait --input '{…}' --endpoint";
-  output.note(`Go on: slipway ${next} ${endpoint.id}`);
+  output.note(`Go on: slipway ${nextStep(endpoint)} ${endpoint.id}`);
+}
+
+/** Returns the command that shows how the endpoint works, without its id. */
+function nextStep({ type, exampleInput }: Endpoint): string {
+  if (type === EndpointType.LB) return 'workers list';
+  return exampleInput === '' ? "jobs run --wait --input '{…}' --endpoint" : 'jobs run --wait --endpoint';
 }
 
 /** Builds the folder, if one is named, and creates or changes the endpoint. */
 async function releaseOf(cli: Cli, words: string[], options: DeployOptions): Promise<Endpoint> {
   const [folder, ...others] = words;
   if (options.image !== undefined || !isFolder(cli, folder)) {
+    if (folder !== undefined && options.image === undefined && isPath(folder) && !isThere(cli, folder))
+      throw new UsageError(`There is no folder ${folder}.`);
     if (options.push === undefined && options.base === undefined) return release(cli, words, options);
     throw new UsageError('--push and --base are for a folder: slipway deploy FOLDER.');
   }
   const name = options.name ?? nameOfFolder(cli, folder);
+  // Read first, because a build may take minutes.
+  const exampleInput = options['exampleInput'] ?? exampleOf(cli, folder, options);
   const image = await buildImage(cli, folder, options);
-  return release(cli, others, { ...options, image, name });
+  return release(cli, others, { ...options, image, name, exampleInput });
+}
+
+function exampleOf({ config }: Cli, folder: string, { type = EndpointType.QB }: DeployOptions): string | undefined {
+  return exampleOfFolder(resolve(config.workingDir, folder), type);
 }
 
 /** Creates or changes the endpoint. */
 async function release(cli: Cli, words: string[], options: DeployOptions): Promise<Endpoint> {
   const { image = '', registryAuth, workersMax, retryLimit, name = nameOfImage(image) } = options;
   if (image === '' && words.length === 0)
-    throw new UsageError('Workers need something to run: give --image, or a command after --.');
-  if (name === '') throw new UsageError('Name the endpoint: --name NAME.');
+    throw new UsageError('Workers need something to run: name a folder, give --image, or a command after --.');
+  if (name === '')
+    throw new UsageError(
+      `Name the endpoint: --name NAME. ${JSON.stringify(words[0])} is no folder, so it is taken as a command.`,
+    );
   const container = optionChanges<Template>(CONTAINER, options, {
     imageName: options.image,
     env: options.env,

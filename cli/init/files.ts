@@ -38,14 +38,17 @@ endpoints:
 `,
     'README.md': `# ${name}
 
-Try it here, beside the project:  \`npm start -- --handler handler.py\`
-Send the test input:              \`slipway jobs run --wait --input '{"name":"Slipway"}'\`
+Run it here, from the folder of Slipway's project:  \`npm start -- --handler PATH/handler.py\`
+Send the test input, beside it:                     \`npx slipway jobs run --wait\`
 
-Build and push the image, then deploy it:
+Build the image with Podman or Docker, make an endpoint of it, and send the test input:
 
-    podman build -t registry.example/${name}:1 . && podman push registry.example/${name}:1
-    slipway apply -f slipway.yaml
-    slipway jobs run --wait --endpoint ${name} --input '{"name":"Slipway"}'
+    slipway deploy . --name ${name} --compute CPU --input @test_input.json
+
+The image stays on this machine. For machines elsewhere add \`--push registry.example/${name}\`. The same command again
+replaces the workers without a gap. For GPUs leave out \`--compute CPU\` and name them: \`--gpu "NVIDIA L4"\`.
+
+\`slipway.yaml\` describes the same endpoint for \`slipway apply -f slipway.yaml\`, once the image is pushed.
 `,
   };
 }

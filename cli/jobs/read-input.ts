@@ -2,19 +2,18 @@
 
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { printable } from '@slipway/kit/log/printable';
 import { ExampleInputOrigin } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { inputOf, isObject, JOB_FILE } from '../build/folder-example.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../failures.ts';
 import { readStdin } from '../read-stdin.ts';
 
-/** Reads the input of a job; if none is given, the example of the endpoint. Throws UsageError. */
-export async function inputOrExample(cli: Cli, endpointId: string, given: string | undefined): Promise<Buffer> {
-  return given === undefined ? exampleInput(cli, endpointId) : readInput(cli, given);
-}
-
-/** Reads `JSON`, `@file` or `-`. Returns the bytes of one JSON object unchanged. Throws UsageError. */
+/**
+ * Reads `JSON`, `@file` or `-`. Returns the bytes of one JSON object unchanged; of a file test_input.json, which holds a
+ * whole job, its input. Throws UsageError.
+ */
 export async function readInput(cli: Cli, given: string): Promise<Buffer> {
   if (given === '-') return checkInput(await readStdin(cli), 'The input from stdin');
   if (!given.startsWith('@')) return checkInput(Buffer.from(given), 'The input');
@@ -22,11 +21,18 @@ export async function readInput(cli: Cli, given: string): Promise<Buffer> {
   const text = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`The input file ${file} cannot be read (${error.code ?? error.message}).`);
   });
-  return checkInput(text, `The input in ${file}`);
+  const input = checkInput(text, `The input in ${file}`);
+  return basename(file) === JOB_FILE ? inputOfJob(input) : input;
 }
 
-/** Returns the example that core chooses, unless it only shows the form of an input or was shortened. */
-async function exampleInput(cli: Cli, endpointId: string): Promise<Buffer> {
+/** Returns the input of a job file. A file that has no member `input` is the input. */
+function inputOfJob(bytes: Buffer): Buffer {
+  const input = inputOf(JSON.parse(bytes.toString('utf8')));
+  return isObject(input) ? Buffer.from(JSON.stringify(input)) : bytes;
+}
+
+/** Returns the example that core chooses. Throws UsageError if it only shows the form of an input, or was shortened. */
+export async function exampleInput(cli: Cli, endpointId: string): Promise<Buffer> {
   const { input, origin, jobId, isCut } = await cli.core.endpoints.call((client) => client.getExampleInput, {
     endpointId,
   });
@@ -49,6 +55,6 @@ function checkInput(bytes: Buffer, name: string): Buffer {
     const hint = 'A shell keeps quotes inside single quotes: --input \'{"text":"hello"}\'';
     throw new UsageError(`${name} is not JSON: ${(error as Error).message}. ${hint}`);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return bytes;
+  if (isObject(value)) return bytes;
   throw new UsageError(`${name} must be a JSON object, for instance {"text":"hello"}.`);
 }

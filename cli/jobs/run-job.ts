@@ -13,7 +13,7 @@ import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { JobProgress } from './job-progress.ts';
 import { jobDocument, readable, showJob } from './present-job.ts';
-import { inputOrExample } from './read-input.ts';
+import { exampleInput, readInput } from './read-input.ts';
 import type { JobCursor } from './watch-job.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -32,8 +32,10 @@ export interface RunOptions {
 
 /** Submits a job and, with --wait, follows it to its end. */
 export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
+  // A wrong input is an error also without a core.
+  const given = options.input === undefined ? undefined : await readInput(cli, options.input);
   const endpointId = await endpointIdOf(cli, options.endpoint);
-  const input = await inputOrExample(cli, endpointId, options.input);
+  const input = given ?? (await exampleInput(cli, endpointId));
   const { executionTimeout, lowPriority, ttl, webhook = '', idempotencyKey = '', metadata } = options;
   const request = SubmitJobRequest.fromPartial({
     endpointId,

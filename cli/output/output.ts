@@ -63,7 +63,7 @@ export class Output {
   /** Writes rows as a table, or the note `empty` if there are none. */
   table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], empty: string): void {
     if (rows.length === 0) return this.note(empty);
-    const [head, ...lines] = renderTable(columns, rows, this.#terminalColumns());
+    const [head, ...lines] = renderTable(columns, rows, this.wide ? Infinity : this.terminalColumns);
     this.line(this.style('bold', head!));
     for (const line of lines) this.line(line);
   }
@@ -140,8 +140,9 @@ export class Output {
     this.#progress = '';
   }
 
-  #terminalColumns(): number {
-    return this.#stdout.isTTY && !this.wide ? (this.#stdout.columns ?? Infinity) : Infinity;
+  /** Columns of the terminal. Infinity if the results go elsewhere. */
+  get terminalColumns(): number {
+    return this.#stdout.isTTY ? (this.#stdout.columns ?? Infinity) : Infinity;
   }
 
   /** Returns text in a style, if the sink supports it. */

@@ -3,6 +3,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
 import { podmanSkip, startPodman } from '../helpers/engines/podman.ts';
 import { BASE_IMAGE } from '../helpers/engines/podman-images.ts';
@@ -36,6 +37,8 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
     (await call(core.clients.endpoints, 'listEndpoints', { includeTemplate: true }, core.key)).endpoints;
 
   await t.test('a folder with nothing to build', async (t) => {
+    t.match(await cli.run('deploy', './orc'), { code: 2, stderr: /There is no folder \.\/orc\.\n$/ });
+    t.match(await cli.run('deploy', 'orc'), { code: 2, stderr: /"orc" is no folder, so it is taken as a command/ });
     t.match(await cli.run('deploy', './ocr'), {
       code: 2,
       stderr: /has no Containerfile or Dockerfile, and no handler/,
@@ -57,10 +60,32 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
 
   await t.test('a handler on a base image, which stays in the engine of this machine', async (t) => {
     write('handler.py', 'print("hello")\n');
+    write('test_input.json', '{"input": "none"}');
+    t.match(await cli.run('deploy', './ocr'), {
+      code: 2,
+      stderr: /test_input\.json must have a JSON object as "input"/,
+    });
+    write('test_input.json', '{"input": {"image": "a.png"}}\n');
     const { code, stderr } = await cli.run('deploy', './ocr', '--base', BASE_IMAGE, '--name', 'here', ...settings);
     t.equal(code, 0, stderr);
     t.match(stderr, /is in podman of this machine only/);
+    t.match(stderr, /Go on: slipway jobs run --wait --endpoint [a-z0-9]{14}\n/);
     const [made] = await endpoints();
+    t.equal(made!.exampleInput, '{"image":"a.png"}', 'the job of the folder is the example of the endpoint');
+    await cli.run('jobs', 'run', '--endpoint', 'here', '--input', '@ocr/test_input.json');
+    const { jobs } = await call(
+      core.clients.jobs,
+      'listJobs',
+      { endpointId: made!.id, state: JobState.UNSPECIFIED, offset: 0, limit: 1, pageToken: '', oldestFirst: false },
+      core.key,
+    );
+    const { input } = await call(
+      core.clients.jobs,
+      'getJobInput',
+      { endpointId: made!.id, jobId: jobs[0]!.id },
+      core.key,
+    );
+    t.equal(input.toString(), '{"image":"a.png"}', 'and its input is that of the job, not the whole job');
     const image = made!.template!.imageName;
     t.match(image, /^localhost\/ocr:[0-9a-f]{12}$/);
     t.match(

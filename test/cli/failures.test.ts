@@ -41,6 +41,8 @@ t.test('wrong usage', async (t) => {
     [['jobs', 'lst'], /Did you mean list\?/],
     [['jobs', 'show', 'x'], /Did you mean get\?/],
     [['get', 'endpoint', 'x'], /Did you mean slipway endpoints get\?/],
+    [['jobs', 'delete', 'x'], /Did you mean cancel\?/],
+    [['jobs', 'run', '--endpoint', 'abcdefghijklmn', '--input', '{bad}'], /The input is not JSON/],
     [['jobs', 'list', '--statu', 'failed'], /Did you mean --status\?/],
     [['jobs', 'list', '--since', '1h', '--from', '2026-01-31'], /either --since or --from/],
     [['jobs', 'list', '--nosuch'], /unknown option '--nosuch'[^]*--help/],

@@ -87,6 +87,19 @@ t.test('the first page names every command once and fits a screen', async (t) =>
   for (const line of lines) t.ok(line.length <= 120, line);
 });
 
+t.test('help fits a narrow terminal', async (t) => {
+  const { program } = buildParser(60);
+  const pages = new Map([...commandsOf(program)].map(([path, command]) => [path.join(' '), command]));
+  for (const path of ['', 'jobs', 'logs', 'machines', 'endpoints health']) {
+    const lines = pages.get(path)!.helpInformation().split('\n');
+    t.same(
+      lines.filter((line) => line.length > 60 && !line.startsWith('Usage: ')),
+      [],
+      `slipway ${path}`,
+    );
+  }
+});
+
 t.test('a noun alone lists, also with options', async (t) => {
   const { program } = buildParser();
   const expand = (line: string): string => expandNoun(program, line.split(' ')).join(' ');

@@ -254,8 +254,16 @@ t.test('management', async (t) => {
     t.match(await cli.json('workers', 'good'), [{ state: 'READY', version: 1 }], 'the old worker is gone');
     t.match(await cli.run('endpoints', 'restart', 'nosuch'), {
       code: 1,
-      stderr: /There is no endpoint named "nosuch"/,
+      stderr: /There is no endpoint named "nosuch"; there are: good\.\n/,
     });
+    // A name that has the form of an id.
+    const like = await system.createEndpoint({
+      command: jsHandler('all.js'),
+      fields: { name: 'transcription1', workersMin: 0 },
+      ready: 0,
+    });
+    t.match(await cli.json('endpoints', 'get', 'transcription1'), { id: like });
+    t.match(await cli.run('endpoints', 'get', 'transcription2'), { code: 1, stderr: /^error: ENDPOINT_NOT_FOUND: / });
     await system.createEndpoint({
       command: ['/bin/sh', '-c', 'echo no such model >&2; exit 7'],
       fields: { name: 'bad' },

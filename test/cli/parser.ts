@@ -8,14 +8,18 @@ import { systemTransport } from '@slipway/kit/net/channel';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { Command } from 'commander';
 
-const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
+const sink = (): Writable => new Writable({ write: (_part, _encoding, done) => done() });
 
-/** Builds the parser. `text` returns what it wrote since the last call. */
-export function buildParser(): { program: Command; text(): string } {
+/** Builds the parser. `text` returns what it wrote since the last call. `columns`: of the terminal. Default: none. */
+export function buildParser(columns?: number): { program: Command; text(): string } {
   let text = '';
   const cli = new Cli({
     config: readCliConfig({}),
-    output: new Output(nowhere, nowhere, systemClock),
+    output: new Output(
+      columns === undefined ? sink() : Object.assign(sink(), { isTTY: true, columns }),
+      sink(),
+      systemClock,
+    ),
     transport: systemTransport,
     clock: systemClock,
     random: systemRandom,
