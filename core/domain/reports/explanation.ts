@@ -227,10 +227,13 @@ export function summarizeEndpoint(
       `(${firstReason(workers, state)}).`
     );
   const starting = queued === 0 && waits && present === 0 ? LOW_STARTS_NONE_TEXT : '';
-  return (
-    `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ` +
-    `${reason}.${starting}`
-  );
+  return `${jobs}. ${there}${idleText(count('IDLE'), present)}; the scaler says: ${reason}.${starting}`;
+}
+
+function idleText(idle: number, present: number): string {
+  if (idle === 0) return '';
+  if (idle < present) return `, ${idle} of them idle`;
+  return present === 1 ? ', which is idle' : ', all idle';
 }
 
 function waitingText(what: EndpointReasons['what'], queued: number, low: number): string {

@@ -112,6 +112,10 @@ t.test(
     const busy = { ...crashed, state: 'READY', failures: 0, held: 1 } as WorkerSample;
     refusal = '';
     t.match(summary(busy), /the scaler says: r\. To change that: a lower scalerValue starts further workers sooner\.$/);
+    const idle = { ...busy, held: 0 };
+    t.match(summary(idle), /There is one worker, which is idle; the scaler says: r\.$/);
+    t.match(summary(idle, idle), /There are 2 workers, all idle;/);
+    t.match(summary(idle, busy), /There are 2 workers, 1 of them idle;/);
     limits = [{ limit: 'WORKERS_MAX', cut: 1, text: 'workersMax is 1' }];
     t.match(summary(busy), / To change that: raise workersMax\.$/);
     told =
