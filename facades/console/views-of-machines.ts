@@ -42,6 +42,8 @@ export interface MachineRefusalView {
 export interface MachinePageView {
   nowMs: number;
   machine: MachineView;
+  /** Names of accounts by id. Names that are still unknown are absent. */
+  accounts: Readonly<Record<string, string>>;
   /** Time since which the current session of its agent exists. */
   agentSinceMs: number;
   /** Empty if unknown. */

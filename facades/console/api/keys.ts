@@ -1,9 +1,9 @@
 /** Keys: lists them, creates one, whose secret is sent once, and revokes one. */
 
-import type { KeyPermissions } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { Key, KeyPermissions } from '@slipway/proto/gen/slipway/v1/access_service';
 import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
 import { CoreError } from '@slipway/proto/wire/reason';
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { ConsoleParts } from '../console-parts.ts';
 import { isOperator } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';
@@ -22,17 +22,21 @@ const PERMISSIONS: Readonly<Record<string, Permission>> = {
   READ_WRITE: Permission.READ_WRITE,
 };
 
+/** Most endpoints of a page of keys that are shown by name: each costs a call. */
+const NAMES_MAX = 20;
+
 /** Adds the routes. */
 export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/keys', { onRequest }, async (request): Promise<ListView> => {
     const asked = { accountId: '', ...pageAsked(request), ...(isOperator(request) ? { all: true } : {}) };
     const { keys, nextPageToken } = await core.keys.call((client) => client.listKeys, asked, optionsOf(request));
+    const names = await endpointNames({ core }, request, keys);
     const rows = keys.map(
-      ({ id, name, scope, permissions, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
-        id,
+      ({ id: keyId, name, scope, permissions, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
+        id: keyId,
         name,
         may: mayOf(scope, permissions),
-        endpoints: scope === KeyScope.AGENT ? '' : endpointIds.join(', ') || 'all',
+        endpoints: scope === KeyScope.AGENT ? '' : endpointIds.map((id) => names.get(id) ?? id).join(', ') || 'all',
         created: iso(createTime),
         revoked: iso(revokeTime),
         belongsTo: machineId || accountId,
@@ -66,6 +70,21 @@ export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onReques
     await core.keys.call((client) => client.revokeKey, { id }, { apiKey: request.caller.apiKey, repeatable: true });
     return {};
   });
+}
+
+/** Returns names of endpoints that keys are limited to, by id. An endpoint may have been deleted since. */
+async function endpointNames(
+  { core }: Pick<ConsoleParts, 'core'>,
+  request: FastifyRequest,
+  keys: readonly Key[],
+): Promise<Map<string, string>> {
+  // The operator's key reads no endpoints.
+  const ids = isOperator(request) ? [] : [...new Set(keys.flatMap(({ endpointIds }) => endpointIds))];
+  const named = ids.slice(0, NAMES_MAX).map(async (id): Promise<[string, string]> => {
+    const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id }, optionsOf(request));
+    return [id, endpoint?.name ?? id];
+  });
+  return new Map((await Promise.allSettled(named)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
 }
 
 /** Returns the permissions of a key in words. */

@@ -4,7 +4,9 @@ import type { SecretUser } from '@slipway/proto/gen/slipway/v1/secret_service';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { queryTime } from '../../jobs/query-time.ts';
 import type { ConsoleParts } from '../console-parts.ts';
+import { isOperator } from '../console-parts.ts';
 import type { ListView } from '../views.ts';
+import { addAccountNames } from './account-names.ts';
 import { iso, optionsOf, pageAsked, textOf } from './list-query.ts';
 
 /** Reads a page of one list from core. */
@@ -19,10 +21,10 @@ const templates: ReadPage = async ({ core }, request) => {
   const asked = { ...pageAsked(request), includePublic: false };
   const page = await core.templates.call((client) => client.listTemplates, asked, optionsOf(request));
   const rows = page.templates.map(
-    ({ id, name, imageName, serverless, public: isPublic, containerDiskGb, volumeGb }) => ({
+    ({ id, name, imageName, startCommand, serverless, public: isPublic, containerDiskGb, volumeGb }) => ({
       id,
       name,
-      imageName,
+      imageName: imageName || startCommand.join(' '),
       isServerless: serverless ? 'yes' : 'no',
       isPublic: isPublic ? 'yes' : 'no',
       containerDiskInGb: containerDiskGb,
@@ -84,6 +86,9 @@ const audit: ReadPage = async ({ core, clock }, request) => {
     ...(untilTime ? { untilTime } : {}),
   };
   const page = await core.audit.call((client) => client.listAuditEvents, asked, optionsOf(request));
+  const accounts = new Map<string, string>();
+  const ids = isOperator(request) ? page.events.map(({ accountId }) => accountId) : [];
+  await addAccountNames(core, accounts, ids, optionsOf(request));
   const rows = page.events.map((event) => ({
     time: iso(event.time),
     action: event.action,
@@ -91,7 +96,7 @@ const audit: ReadPage = async ({ core, clock }, request) => {
     changes: changesText(event),
     key: named(event.keyId, event.keyName),
     address: event.address,
-    account: event.accountId,
+    account: named(event.accountId, accounts.get(event.accountId) ?? ''),
   }));
   return { rows, next: page.nextPageToken };
 };
@@ -107,8 +112,9 @@ function changesText({ fields, values, refused, detail, attempts }: AuditEvent):
   const known = new Map(values.map(({ field, oldJson, newJson }) => [field, [oldJson, newJson]] as const));
   return [...new Set([...fields, ...known.keys()])]
     .map((field) => {
-      const [old = '–', fresh = '–'] = known.get(field) ?? [];
-      return known.has(field) ? `${field}: ${old} → ${fresh}` : field;
+      if (!known.has(field)) return field;
+      const [old, fresh = '–'] = known.get(field)!;
+      return old === undefined ? `${field}: ${fresh}` : `${field}: ${old} → ${fresh}`;
     })
     .join(', ');
 }

@@ -10,6 +10,7 @@ import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { WorkerView } from '../views.ts';
 import type { MachineModelView, MachinePageView, MachinePodView } from '../views-of-machines.ts';
+import { addAccountNames } from './account-names.ts';
 import { endedView, workerView } from './endpoint-page.ts';
 import { machineView } from './machines.ts';
 
@@ -18,6 +19,7 @@ const WORKERS_MAX = 200;
 
 /** Returns the feed of a machine. `named`: its id or name. */
 export function machinePage({ core, clock }: ConsoleParts, apiKey: string, named: string): FeedSource {
+  const names = new Map<string, string>();
   const read = async (signal: AbortSignal): Promise<MachinePageView> => {
     const options = { apiKey, repeatable: true, signal };
     const page = await core.machines.call((client) => client.getMachine, { id: named }, options);
@@ -25,9 +27,13 @@ export function machinePage({ core, clock }: ConsoleParts, apiKey: string, named
     if (id === undefined) throw new CoreError('INTERNAL', 'core answered without a machine');
     const selection = { endpointId: '', machines: { ids: [id] }, pageSize: WORKERS_MAX };
     const { workers, recent, ended } = await core.machines.call((client) => client.listWorkers, selection, options);
+    const owners = [...workers, ...page.pods, ...page.refusals].map(({ accountId }) => accountId);
+    // The next read looks up others.
+    await addAccountNames(core, names, owners, options);
     return {
       nowMs: clock.nowMs(),
       ...pageView(page, workers),
+      accounts: Object.fromEntries(names),
       workers: workers.map(ofEndpoint),
       recent: recent.map(ofEndpoint),
       ended: ended.map((group) => ({ ...endedView(group), endpointName: group.endpointName })),
@@ -39,7 +45,7 @@ export function machinePage({ core, clock }: ConsoleParts, apiKey: string, named
 function pageView(
   page: GetMachineResponse,
   workers: readonly Worker[],
-): Omit<MachinePageView, 'nowMs' | 'workers' | 'recent' | 'ended'> {
+): Omit<MachinePageView, 'nowMs' | 'accounts' | 'workers' | 'recent' | 'ended'> {
   const {
     agentSinceTime,
     keyId,

@@ -283,11 +283,11 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     await failed(1, 3);
     const page = await open(t);
     await page.goto(`${system.url}/console/endpoints/${id}/errors`);
-    await page.getByText('All 3 failed jobs of that time that are kept.').waitFor();
+    await page.getByText('All 3 failed jobs of this time that are kept.').waitFor();
     await page.getByText('3 ×').waitFor();
     await failed(4, 130);
     await page.reload();
-    await page.getByText('All 130 failed jobs of that time that are kept.').waitFor();
+    await page.getByText('All 130 failed jobs of this time that are kept.').waitFor();
     await page.getByText('130 ×').waitFor();
     await page.getByText('The 9 before').click();
     await page.getByRole('link', { name: `00000129${rest}` }).waitFor();

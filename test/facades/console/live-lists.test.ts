@@ -158,7 +158,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     page.on('request', (request) => {
       if (/\/api\//.test(request.url())) asked.push(request.url().replace(/^.*\/api/, ''));
     });
-    const names = () => page.locator('tbody tr td:first-child').allTextContents();
+    const names = () => page.locator('tbody tr td:first-child .text').allTextContents();
     const shows = (...wanted: string[]) =>
       waitFor(`the pods to be ${wanted.join(', ')}`, async () => (await names()).join() === wanted.join());
     await page.goto(`${system.url}/console/pods`);
@@ -212,7 +212,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
       }),
     );
     const page = await open(t);
-    const names = () => page.locator('tbody tr td:first-child').allTextContents();
+    const names = () => page.locator('tbody tr td:first-child .text').allTextContents();
     await page.goto(`${system.url}/console/pods`);
     await page.getByRole('button', { name: /^Name/ }).click();
     await waitFor('the first page', async () => (await names()).length === 50 && (await names())[0] === 'p00');

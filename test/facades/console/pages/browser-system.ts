@@ -8,7 +8,7 @@ import { startSystem } from '../../../helpers/system/system.ts';
 import { PATIENCE_MS } from '../../../helpers/time/wait-for.ts';
 import type { AxeResult } from './axe.ts';
 import { AXE, openOf, toldOf } from './axe.ts';
-import { keepPicture } from './console-pages.ts';
+import { checkSight, keepPicture } from './console-pages.ts';
 
 /** Starts both. They end with the test. The endpoint has run a job. */
 export async function browserSystem(t: Test) {
@@ -27,7 +27,8 @@ export async function browserSystem(t: Test) {
     const context = await openProfile(browser, { viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
     t.teardown(async () => {
-      if (!t.passing()) t.comment(`shown at the end:\n${await page.innerText('body').catch(String)}`);
+      if (!t.passing())
+        t.comment(`shown at the end:\n${String(await page.evaluate('document.body.innerText').catch(String))}`);
       await context.close();
     });
     page.setDefaultTimeout(PATIENCE_MS);
@@ -79,6 +80,7 @@ export async function browserSystem(t: Test) {
       await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'),
       `${name} is no wider than its window`,
     );
+    await checkSight(t, page, name);
     await keepPicture(page, name);
   };
   return { system, id, jobs, firstJob, browser, open, signIn, inspect };

@@ -30,6 +30,35 @@ const CHECKS = [
 /** Where pictures of the pages go. Empty: none are made. */
 const PICTURES = process.env.SLIPWAY_TEST_SCREENSHOTS ?? '';
 
+/** Narrowest window of a desktop in which every table shows all of its columns. */
+const NARROW = 1024;
+
+/** Finds tables with columns out of sight: their names and widths. */
+const SIDEWAYS = `[...document.querySelectorAll('main .scroll, dialog .scroll')]
+  .filter((element) => element.scrollWidth > element.clientWidth + 1)
+  .map((element) => element.getAttribute('aria-label') + ': ' + element.scrollWidth + ' > ' + element.clientWidth)`;
+
+/** Finds texts that are cut off and whose whole text is nowhere. On a phone the pages above scroll sideways. */
+const CUT = `[...document.querySelectorAll('body *')]
+  .filter((element) => element.scrollWidth > element.clientWidth && element.closest('[title]') === null)
+  .filter((element) => getComputedStyle(element).textOverflow === 'ellipsis' ||
+    (innerWidth >= ${NARROW} && element.matches('.top nav'))).map(({ textContent }) => textContent)`;
+
+/**
+ * Checks that no text is cut off without its whole text in a title, and in a desktop's window that tables show all of
+ * their columns, also in a narrow one.
+ */
+export async function checkSight(t: Test, page: Page, name: string): Promise<void> {
+  const viewport = page.viewportSize()!;
+  const widths = viewport.width > PHONE.width ? [NARROW, viewport.width] : [viewport.width];
+  for (const width of widths) {
+    await page.setViewportSize({ ...viewport, width });
+    t.same(await page.evaluate(CUT), [], `${name}, ${width} px: no text is cut off without a title`);
+    if (width >= NARROW)
+      t.same(await page.evaluate(SIDEWAYS), [], `${name}, ${width} px: all columns of its tables are in sight`);
+  }
+}
+
 /** Widths of pictures of a page in a desktop's window. */
 const PICTURE_WIDTHS = [1440, 1024] as const;
 
@@ -98,6 +127,7 @@ export async function consolePages(t: Test, { url, key: own }: Pick<System, 'url
               .slice(0, 400)}`,
         );
         t.same(found, [], `${name}, ${look}: axe-core finds nothing`);
+        if (look !== 'desk, dark') await checkSight(t, page, `${name}, ${look}`);
         await keepPicture(page, `${name}, ${look}`);
         // Charts take the width of the window a moment after it has changed.
         t.ok(

@@ -38,9 +38,10 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
     const aJob = `endpoints/${id}/jobs/${done}`;
     const lists = ['jobs', 'templates', 'pods', 'volumes', 'registries', 'secrets', 'keys', 'usage', 'alerts', 'audit'];
     const nowhere = ['endpoints/nosuch', `endpoints/${id}/jobs/nosuch`, 'nosuch', 'no/such/page'];
-    const seen: [key: string, paths: string[]][] = [
-      [system.key, ['', ...tabs, aJob, `endpoints/${id}/jobs/${failed}`, ...lists, ...nowhere]],
+    const seen: [who: string, key: string, paths: string[]][] = [
+      ['owner', system.key, ['', ...tabs, aJob, `endpoints/${id}/jobs/${failed}`, ...lists, ...nowhere]],
       [
+        'operator',
         system.rootKey,
         [
           '',
@@ -58,12 +59,12 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
         ],
       ],
       // Nothing is there.
-      [await system.newKey(KeyScope.ALL, accountId), ['', ...lists]],
+      ['owner of nothing', await system.newKey(KeyScope.ALL, accountId), ['', ...lists]],
       // Pages that the key may not see.
-      [jobsKey, ['', 'jobs', 'keys', ...tabs.slice(2, 5), aJob]],
-      [await system.newKey(KeyScope.READ_ONLY), ['', tabs[4]!, tabs[5]!, 'templates']],
+      ['jobs alone', jobsKey, ['', 'jobs', 'keys', ...tabs.slice(2, 5), aJob]],
+      ['reader', await system.newKey(KeyScope.READ_ONLY), ['', tabs[4]!, tabs[5]!, 'templates']],
     ];
-    for (const [key, paths] of seen) {
+    for (const [who, key, paths] of seen) {
       const page = await open(t);
       await signIn(page, key);
       for (const path of paths) {
@@ -74,12 +75,12 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
         t.same(await page.evaluate(BREAKABLE), [], `/${path}: no line ends between a number and its unit`);
         await page.setViewportSize(WIDTHS.desk);
         await page.emulateMedia({ colorScheme: 'light' });
-        await inspect(t, page, `/${path}, desk, light`);
+        await inspect(t, page, `${who}, /${path}, desk, light`);
         // The same page in other colours, which do not depend on the width.
         await page.emulateMedia({ colorScheme: 'dark' });
-        await inspect(t, page, `/${path}, desk, dark`, { runOnly: COLOR_RULES });
+        await inspect(t, page, `${who}, /${path}, desk, dark`, { runOnly: COLOR_RULES });
         await page.setViewportSize(WIDTHS.phone);
-        await inspect(t, page, `/${path}, phone`, { rules: NO_COLOR_RULES });
+        await inspect(t, page, `${who}, /${path}, phone`, { rules: NO_COLOR_RULES });
       }
       await page.context().close();
     }

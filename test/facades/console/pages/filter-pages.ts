@@ -40,7 +40,7 @@ export function filterPages(t: Test, { system, open, signIn, inspect }: BrowserP
       const lists = (...rows: string[]) =>
         waitFor(
           `the list to be ${rows.join(', ')}`,
-          async () => (await page.locator('tbody tr td:first-child').allTextContents()).join() === rows.join(),
+          async () => (await page.locator('tbody tr td:first-child .text').allTextContents()).join() === rows.join(),
         );
       await page.getByRole('link', { name: 'Pods' }).click();
       await page.getByLabel('State').selectOption('EXITED');

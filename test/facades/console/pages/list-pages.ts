@@ -38,7 +38,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await signIn(page);
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByRole('cell').first().waitFor();
-    const names = async (): Promise<string[]> => await page.locator('tbody tr td:first-child').allTextContents();
+    const names = async (): Promise<string[]> => await page.locator('tbody tr td:first-child .text').allTextContents();
     await page.getByRole('button', { name: /^Name/ }).click();
     await page.locator('th[aria-sort=ascending]').waitFor();
     await waitFor('the last page by name', async () => (await names())[0] === 'a-00');
@@ -79,7 +79,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('cell', { name: 'CreateEndpoint' }).first().waitFor();
     await inspect(t, page, 'audit');
     await page.getByRole('link', { name: 'Volumes' }).click();
-    await page.getByText('There is none.').waitFor();
+    await page.getByText('No network volumes yet.').waitFor();
     await inspect(t, page, 'no volumes');
     await page.getByRole('link', { name: 'Templates' }).click();
     await page.getByRole('button', { name: 'Change' }).last().click();

@@ -6,6 +6,7 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
+import { checkSight, keepPicture } from './console-pages.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 /** Adds the tests. */
@@ -65,6 +66,7 @@ function longNames(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
       const [machine] = await sql<{ name: string }[]>`SELECT name FROM machine`;
       await sql`UPDATE machine SET name = ${name}`;
       t.teardown(() => sql`UPDATE machine SET name = ${machine!.name}`);
+      const phone = { viewport: { width: 390, height: 800 } };
       const look = async (page: Page, paths: string[]): Promise<void> => {
         for (const path of paths) {
           await page.goto(`${system.url}/console/${path}`);
@@ -74,9 +76,12 @@ function longNames(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
           const { width, height } = (await place.boundingBox())!;
           t.ok(width <= 390 * 0.95 && height < 90, `/${path}: ${Math.round(width)} by ${Math.round(height)}`);
           await inspect(t, page, `/${path} with a long name`);
+          await page.setViewportSize({ width: 1280, height: 800 });
+          await checkSight(t, page, `/${path} with a long name`);
+          await keepPicture(page, `/${path} with a long name, desk`);
+          await page.setViewportSize(phone.viewport);
         }
       };
-      const phone = { viewport: { width: 390, height: 800 } };
       const page = await open(t, phone);
       await signIn(page);
       await look(page, ['volumes', 'registries', 'templates', 'pods', 'keys']);

@@ -9,6 +9,7 @@ import type { Test } from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../../helpers/system/handlers.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 /** Adds the tests. */
@@ -83,7 +84,7 @@ function whileRejected(t: Test, { system, id, open, signIn }: BrowserParts): voi
   });
 }
 
-function withoutInternet(t: Test, { system, id, open, signIn }: BrowserParts): void {
+function withoutInternet(t: Test, { id, open, signIn }: BrowserParts): void {
   t.test('a browser that reports no internet still reads from the service', async (t) => {
     const page = await open(t);
     await signIn(page);
@@ -252,13 +253,13 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
     await takeEach(t, system, page, [
       [
         'templates',
-        'name,id,imageName,isServerless,isPublic,containerDiskInGb,volumeInGb',
-        [endpoint.templateId, 'yes', 'no'],
+        'name,imageName,isServerless,isPublic,containerDiskInGb,volumeInGb,id',
+        [endpoint.templateId, jsHandler('all.js').join(' '), 'yes', 'no'],
       ],
-      ['pods', 'name,id,state,image,gpuCount,machineId,costPerHr,lastStatusChange', ['taken', String(pod.id)]],
-      ['volumes', 'name,id,size,dataCenterId,created', ['a "quoted", name', String(volume.id), '3', 'default']],
-      ['registries', 'name,id,created', ['taken', String(auth.id)]],
-      ['keys', 'name,id,may,endpoints,belongsTo,created,revoked', ['test']],
+      ['pods', 'name,state,image,gpuCount,costPerHr,lastStatusChange,id', ['taken', String(pod.id)]],
+      ['volumes', 'name,size,dataCenterId,created,id', ['a "quoted", name', String(volume.id), '3', 'default']],
+      ['registries', 'name,created,id', ['taken', String(auth.id)]],
+      ['keys', 'name,may,endpoints,belongsTo,created,revoked,id', ['test']],
       [
         'audit',
         'time,action,subject,changes,key,address,account',
@@ -276,7 +277,7 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
     const ofOperator = await open(t);
     await signIn(ofOperator, system.rootKey);
     await takeEach(t, system, ofOperator, [
-      ['accounts', 'name,id,created,workers,gpus,queuedJobs,requests,gpuWeight', ['of a file', accountId, '7']],
+      ['accounts', 'name,workers,gpus,queuedJobs,requests,gpuWeight,created,id', ['of a file', accountId, '7']],
       ['prices', 'item,usdPerHour', ['NVIDIA H100', '2.5']],
     ]);
     await page.goto(`${system.url}/console/usage`);

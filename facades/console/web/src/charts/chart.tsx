@@ -184,7 +184,7 @@ function options(
     ...zooming(choose),
     scales: { y: { range: (plot) => [0, Math.max(1, highest(plot) * 1.1)] } },
     axes: [
-      { ...axis, space: 90, incrs: TIME_STEPS, values: marks },
+      { ...axis, size: 26, space: 90, incrs: TIME_STEPS, values: marks },
       { ...axis, size: scale.size, incrs: scale.marks, values: (_plot, ticks) => ticks.map(scale.mark) },
     ],
     series: [

@@ -192,6 +192,25 @@ function useDecisions(id: string, latest: readonly DecisionView[], query = '') {
   return { decisions, hasMore, failure, showEarlier };
 }
 
+/** Words for the actions of decisions. A core of a later release may have others. */
+const ACTIONS: Readonly<Record<string, string>> = {
+  ADD: 'starts a worker',
+  WAKE: 'wakes worker',
+  FREEZE: 'puts into standby worker',
+  DRAIN: 'ends after its jobs worker',
+  RETIRE: 'removes the crashed worker',
+  PREEMPT: 'takes a worker from low-priority jobs',
+  OFFLOAD: 'moves to host memory worker',
+  RESTORE: 'brings back from host memory worker',
+};
+
+/** Returns an action as text: its kind, and the worker if it names one. */
+function actionText(action: string): string {
+  const [kind = '', worker = ''] = action.split(' ');
+  const words = ACTIONS[kind];
+  return words === undefined ? action : `${words} ${worker}`.trim();
+}
+
 function Decision({ decision }: { decision: DecisionView }) {
   const { atMs, target, wished, present, throttled, queued, running, oldestWaitMs, reason, limits, actions } = decision;
   return (
@@ -209,8 +228,8 @@ function Decision({ decision }: { decision: DecisionView }) {
         </p>
       ))}
       <p className="hint">
-        {queued} waited{queued > 0 ? `, the first for ${span(oldestWaitMs)}` : ''} · {running} ran
-        {actions.length > 0 ? ` · ${actions.join(', ')}` : ''}
+        {queued} waiting{queued > 0 ? `, the oldest for ${span(oldestWaitMs)}` : ''} · {running} running
+        {actions.length > 0 ? ` · ${actions.map(actionText).join(', ')}` : ''}
       </p>
     </li>
   );

@@ -79,7 +79,9 @@ function Row({ target, mayChange }: { target: AlertTargetView; mayChange: boolea
       <th scope="row">
         <bdi>{name}</bdi>
       </th>
-      <td>{kind === 'email' ? `e-mail to ${host}` : `${kind === 'slack' ? 'Slack' : 'webhook'} at ${host}`}</td>
+      <td className="wide">
+        {kind === 'email' ? `e-mail to ${host}` : `${kind === 'slack' ? 'Slack' : 'webhook'} at ${host}`}
+      </td>
       <td>
         {silentUntilMs > 0 ? (
           <Badge word={`silent until ${recently(silentUntilMs)}`} tone="warn" />

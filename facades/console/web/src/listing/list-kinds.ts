@@ -40,7 +40,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   templates: {
     title: 'Templates',
     path: '/api/templates',
-    columns: ['name', 'id', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb'],
+    columns: ['name', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb', 'id'],
     orders: { name: 'name', imageName: 'image', isServerless: 'kind' },
     first: NEWEST,
     filters: [
@@ -61,7 +61,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   pods: {
     title: 'Pods',
     path: '/api/pods',
-    columns: ['name', 'id', 'state', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
+    columns: ['name', 'state', 'image', 'gpuCount', 'costPerHr', 'lastStatusChange', 'id'],
     orders: { name: 'name', state: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' },
     first: NEWEST,
     filters: [
@@ -85,7 +85,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   volumes: {
     title: 'Network volumes',
     path: '/api/volumes',
-    columns: ['name', 'id', 'size', 'dataCenterId', 'created'],
+    columns: ['name', 'size', 'dataCenterId', 'created', 'id'],
     orders: { name: 'name', size: 'size', dataCenterId: 'data_center', created: 'created' },
     first: NEWEST,
     filters: [{ name: 'filter.data_center', text: 'Data centre' }],
@@ -96,7 +96,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   registries: {
     title: 'Registry credentials',
     path: '/api/registries',
-    columns: ['name', 'id', 'created'],
+    columns: ['name', 'created', 'id'],
     orders: { name: 'name', created: 'created' },
     first: NEWEST,
     form: 'registry',
@@ -106,7 +106,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   secrets: {
     title: 'Secrets',
     path: '/api/secrets',
-    columns: ['name', 'id', 'description', 'usedBy', 'valueSet', 'created'],
+    columns: ['name', 'description', 'usedBy', 'valueSet', 'created', 'id'],
     orders: { name: 'name', valueSet: 'changed', created: 'created' },
     first: NEWEST,
     form: 'secret',
@@ -116,7 +116,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   keys: {
     title: 'Keys',
     path: '/api/keys',
-    columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
+    columns: ['name', 'may', 'endpoints', 'belongsTo', 'created', 'revoked', 'id'],
     orders: { name: 'name', may: 'scope', created: 'created' },
     first: NEWEST,
     form: 'key',
@@ -162,12 +162,12 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     orders: {},
     isWhole: true,
     hasTargets: true,
-    empty: 'No problem was sent.',
+    empty: 'No problem has been sent yet.',
   },
   accounts: {
     title: 'Accounts',
     path: '/api/accounts',
-    columns: ['name', 'id', 'created', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'],
+    columns: ['name', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight', 'created', 'id'],
     orders: { name: 'name', created: 'created' },
     form: 'account',
     filters: [

@@ -16,21 +16,21 @@ const FEATURES = tableFeatures({});
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
 /** Column titles that differ from the column's name, with units of the values. */
 const TITLES: Readonly<Record<string, string>> = {
-  imageName: 'Image',
+  imageName: 'Image or command',
   isServerless: 'Serverless',
   isPublic: 'Public',
   containerDiskInGb: 'Container disk, GB',
   volumeInGb: 'Volume, GB',
   gpuCount: 'GPUs',
-  machineId: 'Machine',
   costPerHr: 'Cost, $ an hour',
   lastStatusChange: 'Last change',
   size: 'Size, GB',
   dataCenterId: 'Data centre',
-  gpus: 'GPUs',
-  queuedJobs: 'Queued jobs',
-  requests: 'Requests in 10\u00A0s',
-  gpuWeight: 'Weight',
+  workers: 'Most workers',
+  gpus: 'Most GPUs',
+  queuedJobs: 'Most queued jobs',
+  requests: 'Most requests in 10\u00A0s',
+  gpuWeight: 'GPU weight',
   usdPerHour: 'Price, $ an hour',
 };
 const NUMBERS = [
@@ -47,7 +47,12 @@ const NUMBERS = [
   'usdPerHour',
 ];
 /** Columns with lists of words, all of which are shown. */
-const WIDE = ['changes', 'endpoints', 'may', 'usedBy', 'problem'];
+const WIDE = ['changes', 'endpoints', 'may', 'usedBy', 'problem', 'lastStatusChange', 'description'];
+
+/** Columns with a name and the id beside it. */
+const NAMED = ['subject', 'key', 'account'];
+/** Columns with a day and a time. */
+const WHEN = ['time', 'created', 'revoked', 'began', 'ended', 'valueSet'];
 
 /** Most characters of changes that are shown before they are opened. */
 const CHANGES_MAX = 120;
@@ -84,13 +89,7 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
         <thead>
           <tr>
             {table.getHeaderGroups()[0]!.headers.map(({ id }) => (
-              <Head
-                key={id}
-                listing={listing}
-                text={titleOf(id)}
-                by={orders[id]}
-                {...(NUMBERS.includes(id) ? { className: 'right' } : {})}
-              />
+              <Head key={id} listing={listing} text={titleOf(id)} by={orders[id]} {...headClass(id)} />
             ))}
             {actions && <ActionsHead />}
           </tr>
@@ -103,6 +102,7 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
                   key={column}
                   column={column}
                   text={row.getValue<string>(column)}
+                  id={column === 'name' ? String(row.original['id'] ?? '') : ''}
                   to={page !== undefined && column === 'name' ? `${page}/${String(row.original['id'])}` : undefined}
                 />
               ))}
@@ -119,13 +119,23 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
   );
 }
 
+function headClass(column: string): { className?: string } {
+  if (column === 'id') return { className: 'own-id' };
+  return NUMBERS.includes(column) ? { className: 'right' } : {};
+}
+
 function cellClass(column: string): string {
+  if (column === 'id') return 'id own-id';
+  if (NAMED.includes(column)) return 'id wide';
   if (isId(column)) return 'id';
   if (NUMBERS.includes(column)) return 'right number';
+  if (WHEN.includes(column)) return 'when';
+  if (column === 'changes') return 'wide main';
   return WIDE.includes(column) ? 'wide' : '';
 }
 
-function Cell({ column, text, to }: { column: string; text: string; to: string | undefined }) {
+/** Shows a cell. `id`: shown below the text where the window is too narrow for a column of ids. */
+function Cell({ column, text, id, to }: { column: string; text: string; id: string; to: string | undefined }) {
   const kind = cellClass(column);
   if (column === 'state')
     return (
@@ -135,7 +145,7 @@ function Cell({ column, text, to }: { column: string; text: string; to: string |
     );
   if (column === 'changes' && text.length > CHANGES_MAX)
     return (
-      <td className="wide">
+      <td className={kind}>
         <details>
           <summary>{text.slice(0, CHANGES_MAX)}…</summary>
           {text}
@@ -147,7 +157,12 @@ function Cell({ column, text, to }: { column: string; text: string; to: string |
       {text}
     </span>
   );
-  return <td className={kind}>{to === undefined ? shortened : <Link href={to}>{shortened}</Link>}</td>;
+  return (
+    <td className={kind}>
+      {to === undefined ? shortened : <Link href={to}>{shortened}</Link>}
+      {id !== '' && <code className="id below">{id}</code>}
+    </td>
+  );
 }
 
 function isId(column: string): boolean {

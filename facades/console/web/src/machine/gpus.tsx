@@ -4,7 +4,7 @@ import type { GpuView } from '../../../views-of-gpus.ts';
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { busyText, loadText } from '../charts/gpu-load.ts';
 import { mib, share, stateText } from '../lib/format.ts';
-import { Badge, Panel } from '../ui/parts.tsx';
+import { AccountName, Badge, Panel } from '../ui/parts.tsx';
 
 /** Shows the panel; nothing if the machine has no GPU. */
 export function Gpus({ view }: { view: MachinePageView }) {
@@ -45,7 +45,7 @@ export function Gpus({ view }: { view: MachinePageView }) {
 
 function Row({
   gpu: { uuid, name, memoryMib, unhealthy, warning, busy, load, offloaded },
-  view: { workers, pods },
+  view: { workers, pods, accounts },
   isLoadKnown,
 }: {
   gpu: GpuView;
@@ -71,7 +71,7 @@ function Row({
         {unhealthy === '' && warning !== '' && <Badge word="warning" tone="warn" />}
         {unhealthy + warning === '' && <Badge word="healthy" tone="good" />} {unhealthy || warning}
       </td>
-      <td>
+      <td className="wide">
         {worker && (
           <>
             worker <code>{worker.id}</code> of{' '}
@@ -87,7 +87,9 @@ function Row({
         {!worker && !pod && 'free'}
         {offloaded.length > 0 && `; in host memory: ${offloaded.join(', ')}`}
       </td>
-      <td>{worker?.endpoint?.accountId ?? pod?.accountId ?? ''}</td>
+      <td>
+        <AccountName id={worker?.endpoint?.accountId ?? pod?.accountId ?? ''} accounts={accounts} />
+      </td>
     </tr>
   );
 }

@@ -1,12 +1,12 @@
 /** Pods and images of a machine, and endpoints that do not fit on it. */
 import { Link } from 'wouter';
-import type { MachinePageView, MachineRefusalView } from '../../../views-of-machines.ts';
+import type { MachinePageView } from '../../../views-of-machines.ts';
 import { coreText } from '../lib/core-text.ts';
 import { ago, bytes, count, counted, mib } from '../lib/format.ts';
-import { Badge, Panel } from '../ui/parts.tsx';
+import { AccountName, Badge, Panel } from '../ui/parts.tsx';
 
 /** Shows the pods; nothing if there are none. */
-export function Pods({ view: { pods, nowMs } }: { view: MachinePageView }) {
+export function Pods({ view: { pods, nowMs, accounts } }: { view: MachinePageView }) {
   if (pods.length === 0) return null;
   return (
     <Panel title="Pods">
@@ -41,7 +41,9 @@ export function Pods({ view: { pods, nowMs } }: { view: MachinePageView }) {
                   </span>
                 </td>
                 <td className="right number">{gpus.length || '–'}</td>
-                <td>{accountId}</td>
+                <td>
+                  <AccountName id={accountId} accounts={accounts} />
+                </td>
               </tr>
             ))}
           </tbody>
@@ -103,7 +105,7 @@ function sizeOf(value: number): string {
 }
 
 /** Shows endpoints with workers that cannot be placed here; nothing if there are none. */
-export function UnfitEndpoints({ refusals }: { refusals: readonly MachineRefusalView[] }) {
+export function UnfitEndpoints({ view: { refusals, accounts } }: { view: MachinePageView }) {
   if (refusals.length === 0) return null;
   return (
     <Panel title="Endpoints that do not fit" aside="their workers cannot be placed here now">
@@ -111,7 +113,9 @@ export function UnfitEndpoints({ refusals }: { refusals: readonly MachineRefusal
         {refusals.map(({ endpointId, endpointName, accountId, reason, change }) => (
           <li key={endpointId}>
             <Link href={`/endpoints/${endpointId}`}>{endpointName}</Link>{' '}
-            <span className="hint">account {accountId}</span>{' '}
+            <span className="hint">
+              account <AccountName id={accountId} accounts={accounts} />
+            </span>{' '}
             {coreText(change === '' ? reason : `${reason} – ${change}`)}
           </li>
         ))}

@@ -68,7 +68,7 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
         <Tabs id={id} tab={OF_JOBS.includes(tab) ? tab : 'jobs'} names={OF_JOBS} />
         <JobsPart tab={tab} id={id} failed={0} />
         <p className="hint">
-          This key is for jobs alone: how the endpoint is doing takes a key that may read endpoints.
+          This key may use jobs only. To see the state of the endpoint, sign in with a key that may read endpoints.
         </p>
       </>
     );

@@ -133,8 +133,8 @@ function Rows({ view: { jobs, nextCursor, nowMs }, isOld }: { view: AllJobsView;
         <thead>
           <tr>
             <th>Job</th>
-            <th>Endpoint</th>
             <th>State</th>
+            <th>Endpoint</th>
             <th>Submitted</th>
             <th className="right">Waited</th>
             <th className="right">Ran</th>
@@ -164,12 +164,12 @@ function Row({ job, nowMs }: { job: AllJobsRow; nowMs: number }) {
         </Link>
       </th>
       <td>
+        <Badge word={job.status} />
+      </td>
+      <td>
         <Link href={`/endpoints/${job.endpointId}/jobs`} title={job.endpointName}>
           <bdi className="short">{job.endpointName}</bdi>
         </Link>
-      </td>
-      <td>
-        <Badge word={job.status} />
       </td>
       <JobTimes job={job} nowMs={nowMs} />
       <JobError job={job} />

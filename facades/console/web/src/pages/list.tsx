@@ -162,9 +162,10 @@ function Shown({
   );
 }
 
-function Nothing({ kind: { empty, command }, mayChange }: { kind: Kind; mayChange: boolean }) {
+function Nothing({ kind: { title, empty, command, form }, mayChange }: { kind: Kind; mayChange: boolean }) {
+  if (form === undefined) return <Empty title={empty} />;
   return (
-    <Empty title="There is none.">
+    <Empty title={`No ${title.toLowerCase()} yet.`}>
       <p>{empty}</p>
       {mayChange && command && (
         <p>

@@ -66,7 +66,7 @@ export default function MachinePage({ name }: { name: string }) {
           hint={agentSinceMs === 0 ? '' : `this run of it came ${ago(agentSinceMs, nowMs)}`}
         />
       </dl>
-      <UnfitEndpoints refusals={view.refusals} />
+      <UnfitEndpoints view={view} />
       <Gpus view={view} />
       <Workers view={view} machineName={machine.name} />
       <Pods view={view} />

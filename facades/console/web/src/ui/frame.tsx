@@ -81,7 +81,7 @@ function Who() {
   const mayChange = manage === 'write' || jobs === 'write';
   return (
     <div className="who">
-      <span className="name" title={mayChange ? undefined : 'This key may read, and change nothing.'}>
+      <span className="name" title={mayChange ? accountName : `${accountName}: this key may read, and change nothing.`}>
         {accountName}
         {mayChange ? '' : ' · read only'}
       </span>

@@ -65,9 +65,18 @@ export function FactsTable({
   );
 }
 
-/** A state as a coloured word. */
+/** The name of an account; its id until the name is known. */
+export function AccountName({ id, accounts }: { id: string; accounts: Readonly<Record<string, string>> }) {
+  return (
+    <bdi className="text" title={id}>
+      {accounts[id] ?? id}
+    </bdi>
+  );
+}
+
+/** A state as a coloured word. Other texts stay as they are: they may hold names and times. */
 export function Badge({ word, tone }: { word: string; tone?: string }) {
-  return <span className={`badge ${tone ?? toneOf(word)}`}>{stateText(word)}</span>;
+  return <span className={`badge ${tone ?? toneOf(word)}`}>{/[a-z]/.test(word) ? word : stateText(word)}</span>;
 }
 
 const TONES: Readonly<Record<string, string>> = {
