@@ -30,7 +30,7 @@ export interface MachineModelView {
 }
 
 /** Reason why the machine accepts no worker of an endpoint that needs one. */
-export interface MachineRefusalView {
+interface MachineRefusalView {
   endpointId: string;
   endpointName: string;
   accountId: string;

@@ -61,7 +61,9 @@ function Row({
   return (
     <tr>
       <th scope="row">
-        <code>{uuid}</code>
+        <code className="short" title={uuid}>
+          {uuid}
+        </code>
       </th>
       <td>{name}</td>
       <td className="right number">{mib(memoryMib)}</td>

@@ -59,7 +59,7 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
         </Link>{' '}
         <code className="id">{id}</code>
       </th>
-      <td>
+      <td className="wide">
         {connected ? <Badge word="connected" tone="good" /> : <Badge word="away" tone="bad" />}{' '}
         <DrainState machine={machine} nowMs={nowMs} />
       </td>
