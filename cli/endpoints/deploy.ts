@@ -45,7 +45,8 @@ export function addDeploy(program: Command, cli: Cli): void {
     description:
       'Make an endpoint from an image or a folder, or change the one of this --name, whose workers are then replaced ' +
       'without a gap. A folder has a Containerfile, or a handler.py with its requirements.txt; Podman or Docker ' +
-      'builds it here; its test_input.json becomes the example of the endpoint. With --input, run a job on it and show its result. A command for the image follows --.',
+      'builds it here; its test_input.json becomes the example of the endpoint. With --input, run a job on it and ' +
+      'show its result. A command for the image follows --.',
     examples: [
       'deploy ./ocr --push registry.example/me/ocr --input @ocr/test_input.json',
       'deploy --image registry.example/ocr:3 --gpu "NVIDIA L4" --env MODEL=small',

@@ -11,8 +11,8 @@ import { UsageError } from '../failures.ts';
 import { readStdin } from '../read-stdin.ts';
 
 /**
- * Reads `JSON`, `@file` or `-`. Returns the bytes of one JSON object unchanged; of a file test_input.json, which holds a
- * whole job, its input. Throws UsageError.
+ * Reads `JSON`, `@file` or `-`. Returns the bytes of one JSON object unchanged; of a file test_input.json, which holds
+ * a whole job, its input. Throws UsageError.
  */
 export async function readInput(cli: Cli, given: string): Promise<Buffer> {
   if (given === '-') return checkInput(await readStdin(cli), 'The input from stdin');

@@ -16,9 +16,7 @@ export async function endpointIdOf(cli: Cli, named: string | undefined): Promise
   if (named === undefined) {
     const { endpointId } = cli.target;
     if (endpointId === undefined)
-      throw new UsageError(
-        'Which endpoint? Name it, or set SLIPWAY_ENDPOINT_ID. "slipway endpoints" shows all; --help shows where it goes.',
-      );
+      throw new UsageError('Which endpoint? Name it, or set SLIPWAY_ENDPOINT_ID. "slipway endpoints" shows all.');
     return endpointId;
   }
   if (ENDPOINT_ID.test(named)) return idOrName(cli, named);

@@ -256,14 +256,6 @@ t.test('management', async (t) => {
       code: 1,
       stderr: /There is no endpoint named "nosuch"; there are: good\.\n/,
     });
-    // A name that has the form of an id.
-    const like = await system.createEndpoint({
-      command: jsHandler('all.js'),
-      fields: { name: 'transcription1', workersMin: 0 },
-      ready: 0,
-    });
-    t.match(await cli.json('endpoints', 'get', 'transcription1'), { id: like });
-    t.match(await cli.run('endpoints', 'get', 'transcription2'), { code: 1, stderr: /^error: ENDPOINT_NOT_FOUND: / });
     await system.createEndpoint({
       command: ['/bin/sh', '-c', 'echo no such model >&2; exit 7'],
       fields: { name: 'bad' },

@@ -70,7 +70,17 @@ t.test('many jobs', async (t) => {
       code: 1,
       stderr: /submitted_until must be after/,
     });
-    t.match(await cli.run('retry', 'nobody', '-y'), { code: 1, stderr: /There is no endpoint named "nobody"/ });
+    t.match(await cli.run('retry', 'nobody', '-y'), {
+      code: 1,
+      stderr: /no endpoint named "nobody"; there are: parked, served\.\n/,
+    });
+  });
+
+  await t.test('an endpoint whose name has the form of an id', async (t) => {
+    const fields = { name: 'transcription1', workersMin: 0 };
+    const id = await system.createEndpoint({ command, fields, ready: 0, workersMax: 0 });
+    t.match(await cli.json('endpoints', 'get', 'transcription1'), { id });
+    t.match(await cli.run('endpoints', 'get', 'transcription2'), { code: 1, stderr: /^error: ENDPOINT_NOT_FOUND: / });
   });
 
   await t.test('more jobs than one call takes', async (t) => {

@@ -3,10 +3,10 @@ import type { AuditEvent } from '@slipway/proto/gen/slipway/v1/audit_service';
 import type { SecretUser } from '@slipway/proto/gen/slipway/v1/secret_service';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { queryTime } from '../../jobs/query-time.ts';
+import { addAccountNames } from '../account-names.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { isOperator } from '../console-parts.ts';
 import type { ListView } from '../views.ts';
-import { addAccountNames } from './account-names.ts';
 import { iso, optionsOf, pageAsked, textOf } from './list-query.ts';
 
 /** Reads a page of one list from core. */

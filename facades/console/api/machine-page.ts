@@ -6,11 +6,11 @@ import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import { enumName } from '@slipway/proto/wire/enum-name';
 import { CoreError } from '@slipway/proto/wire/reason';
+import { addAccountNames } from '../account-names.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { WorkerView } from '../views.ts';
 import type { MachineModelView, MachinePageView, MachinePodView } from '../views-of-machines.ts';
-import { addAccountNames } from './account-names.ts';
 import { endedView, workerView } from './endpoint-page.ts';
 import { machineView } from './machines.ts';
 

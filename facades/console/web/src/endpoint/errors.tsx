@@ -76,7 +76,10 @@ function ofJobs({ jobs, groupCount, groups, hasMore }: ErrorsView): string {
   if (jobs === 0) return '';
   const shown = groups.length < groupCount ? ` The ${groups.length} largest of ${count(groupCount)} groups.` : '';
   const failed = counted(jobs, 'failed job');
-  return `${hasMore ? `The newest ${failed}; there are more.` : jobs === 1 ? 'The only failed job of this time that is kept.' : `All ${failed} of this time that are kept.`}${shown}`;
+  if (hasMore) return `The newest ${failed}; there are more.${shown}`;
+  return jobs === 1
+    ? 'The only failed job of this time that is kept.'
+    : `All ${failed} of this time that are kept.${shown}`;
 }
 
 function Group({

@@ -1,5 +1,5 @@
 /** Names of accounts, for the operator: other answers of core have ids only. */
-import type { CoreClient } from '../../core-client/core-client.ts';
+import type { CoreClient } from '../core-client/core-client.ts';
 
 /** Most names that are looked up at once. */
 const NAMES_AT_ONCE = 10;
