@@ -218,7 +218,7 @@ function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
   const perWorker = config.rateLimits ? perWorkerOf(config) : null;
   const settings = { domains, podDomains, holdMs, processingMs, perWorker };
   const timeouts = { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs };
-  const readFirst = new ReadBeforeAnswer(app, edgeKeys, clock);
+  const readFirst = new ReadBeforeAnswer(app, clock);
   balancing.routing.addTo(app);
   paceRequests(
     app,

@@ -1,12 +1,10 @@
 /**
- * Delays a response until the rest of the request body has been read and discarded, behind an edge. Envoy closes the
- * connection when a response is complete before its request, and a client that sends everything first would see a
- * broken connection instead of the response. Without an edge the response is sent at once and the rest is read
+ * Delays a response until the rest of the request body has been read and discarded, behind a proxy. Envoy closes the
+ * connection, or over HTTP/2 the stream, when a response is complete before its request, and a client that is still
+ * sending would see that instead of the response. Without a proxy the response is sent at once and the rest is read
  * afterwards.
  */
 import type { IncomingMessage } from 'node:http';
-import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
-import { EDGE_HEADER, isEdgeText } from '@slipway/kit/net/activation';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
 
@@ -14,15 +12,18 @@ import type { FastifyInstance } from 'fastify';
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 const DISCARD_MS_MAX = 20_000;
 
+/**
+ * Headers of requests that come through a proxy, as every edge sends one. Nothing proves them: a client that sends one
+ * itself only gets its own response later.
+ */
+const OF_PROXIES = new Set(['x-forwarded-for', 'forwarded', 'via']);
+
 export class ReadBeforeAnswer {
-  readonly #edgeKeys: EdgeKeys;
   readonly #clock: Clock;
 
-  /** Delays all responses of an app's handlers. `edgeKeys`: if there are none, nothing is delayed. */
-  constructor(app: FastifyInstance, edgeKeys: EdgeKeys, clock: Clock) {
-    this.#edgeKeys = edgeKeys;
+  /** Delays responses of an app's handlers. */
+  constructor(app: FastifyInstance, clock: Clock) {
     this.#clock = clock;
-    if (edgeKeys.length === 0) return;
     app.addHook('onSend', (request, _reply, _payload, done) => {
       if (this.mustWait(request.raw)) void this.read(request.raw).then(() => done());
       else done();
@@ -31,9 +32,10 @@ export class ReadBeforeAnswer {
 
   /** Returns whether the response has to wait. A client with `Expect` may send no body. */
   mustWait(request: IncomingMessage): boolean {
-    const { [EDGE_HEADER]: edge, expect, upgrade } = request.headers;
-    if (request.complete || expect !== undefined || upgrade !== undefined) return false;
-    return typeof edge === 'string' && isEdgeText(this.#edgeKeys, edge);
+    const { complete, headers, rawHeaders } = request;
+    if (complete || headers.expect !== undefined || headers.upgrade !== undefined) return false;
+    // Headers that cannot be trusted have been removed from `headers`.
+    return rawHeaders.some((name, at) => at % 2 === 0 && OF_PROXIES.has(name.toLowerCase()));
   }
 
   /** Resolves when the body has been read to its end or its bound, or the client has gone. Never rejects. */
