@@ -43,6 +43,8 @@ export class GpuWatch extends Loop {
   #logFault: string | undefined;
   /** Health of GPUs and slices that are not healthy, by UUID. */
   #health: ReadonlyMap<string, GpuHealth> = new Map();
+  /** Latest report of each card, by UUID. A card that is not in a report may still have its faults. */
+  #facts: ReadonlyMap<string, DriverFacts> = new Map();
   /** Throttling of cards, by UUID. */
   #throttling: ReadonlyMap<string, ThrottleHistory> = new Map();
   /** Latest known errors of the links of cards, by UUID. Empty: no card has shown links yet. */
@@ -90,18 +92,18 @@ export class GpuWatch extends Loop {
     if (changed.length > 0) onChange();
   }
 
-  /** Returns the report of all cards, with the errors of their links since the last look. */
+  /** Returns the cards in the driver's report, with the errors of their links since the last look. */
   async #report(): Promise<DriverFacts[]> {
-    const report = parseReport((await reportOfAny()) ?? '');
+    const text = await reportOfAny();
+    if (text === undefined) this.#options.logger.warn('nvidia-smi gave no report, the last known health of GPUs stays');
     const before = this.#linkErrors;
     const now = await this.#askLinks();
     // A card that did not answer, or that is being reset, may still have its faults.
     this.#linkErrors = new Map([...before, ...now]);
-    return report.map((facts) => {
+    return parseReport(text ?? '').map((facts) => {
       const { uuid } = facts;
       const linkErrors = now.has(uuid) && now.get(uuid)!.repaired > (before.get(uuid)?.repaired ?? Infinity);
-      const failedLinks = this.#linkErrors.get(uuid)?.failed ?? 0;
-      return { ...facts, ...(now.has(uuid) && { linkErrors }), failedLinks };
+      return { ...facts, ...(now.has(uuid) && { linkErrors }) };
     });
   }
 
@@ -112,39 +114,40 @@ export class GpuWatch extends Loop {
     return isDue ? parseLinkErrors((await linkErrorsOfAny()) ?? '') : new Map();
   }
 
-  /** Returns the health of all GPUs. A slice has its card's. A card that the driver no longer reports is healthy. */
+  /** Returns the health of all GPUs. A slice has its card's. A card that was never in a report counts as healthy. */
   #healthOfAll(
     real: readonly MachineGpu[],
     cardOf: ReadonlyMap<string, string>,
     report: readonly DriverFacts[],
   ): Map<string, GpuHealth> {
     const events = this.#readEvents();
-    this.#throttling = new Map(
-      report.map((facts) => [facts.uuid, throttlingAfter(facts, this.#throttling.get(facts.uuid))]),
-    );
-    const cards = new Map(
-      report.map((facts) => {
-        const { heat, powerBrake, linkErrors } = this.#throttling.get(facts.uuid)!;
-        const lasting = {
-          ...facts,
-          heat: heat.isReported,
-          powerBrake: powerBrake.isReported,
-          linkErrors: linkErrors.isReported,
-        };
-        return [
-          facts.uuid,
-          classify(
-            lasting,
-            events.filter(({ pci }) => pci === facts.pci),
-          ),
-        ];
-      }),
-    );
+    this.#facts = new Map([...this.#facts, ...report.map((facts) => [facts.uuid, facts] as const)]);
+    this.#throttling = new Map([
+      ...this.#throttling,
+      ...report.map((facts) => [facts.uuid, throttlingAfter(facts, this.#throttling.get(facts.uuid))] as const),
+    ]);
     return new Map(
       real.map(({ uuid }) => {
         const card = cardOf.get(uuid);
-        return [uuid, card === undefined ? { ...HEALTHY, fault: NOT_LISTED } : (cards.get(card) ?? HEALTHY)];
+        return [uuid, card === undefined ? { ...HEALTHY, fault: NOT_LISTED } : this.#healthOfCard(card, events)];
       }),
+    );
+  }
+
+  #healthOfCard(uuid: string, events: readonly XidEvent[]): GpuHealth {
+    const facts = this.#facts.get(uuid);
+    const history = this.#throttling.get(uuid);
+    if (!facts || !history) return HEALTHY;
+    const lasting = {
+      ...facts,
+      heat: history.heat.isReported,
+      powerBrake: history.powerBrake.isReported,
+      linkErrors: history.linkErrors.isReported,
+      failedLinks: this.#linkErrors.get(uuid)?.failed ?? 0,
+    };
+    return classify(
+      lasting,
+      events.filter(({ pci }) => pci === facts.pci),
     );
   }
 

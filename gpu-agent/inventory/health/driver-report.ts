@@ -27,12 +27,22 @@ export interface DriverFacts {
   failedLinks?: number;
 }
 
-/** Returns the facts of each card in the report. */
+/** Begins the part of a card, on a line of its own. */
+const CARD = /^[ \t]*<gpu id="[^"\n]*">[ \t]*$/m;
+/**
+ * Ends the facts of a card: its list of processes begins, whose owners choose the names in it, or there is none. The
+ * tool does not escape them.
+ */
+const END = /<processes>|<\/gpu>/;
+
+/**
+ * Returns the facts of each card whose part of the report is complete: the tool may end in the middle. A card that is there
+ * twice is left out: the name of a process pretends to be one.
+ */
 export function parseReport(report: string): DriverFacts[] {
-  return report
-    .split(/<gpu id="[^"]*">/)
-    .slice(1)
-    .map((text) => factsOf(text.split('</gpu>')[0]!));
+  const whole = report.split(CARD).filter((text, index) => index > 0 && END.test(text));
+  const facts = whole.map((text) => factsOf(text.split(END)[0]!));
+  return facts.filter(({ uuid }) => facts.filter((other) => other.uuid === uuid).length === 1);
 }
 
 /** Returns a position on the PCI bus as `0000:3b:00`, from any of its forms; `undefined` if it has none. */

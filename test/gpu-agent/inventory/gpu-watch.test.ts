@@ -6,6 +6,7 @@
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GpuWatch } from '@slipway/gpu-agent/inventory/gpu-watch';
+import type { XidEvent } from '@slipway/gpu-agent/inventory/health/kernel-log';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemRandom } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
@@ -77,6 +78,71 @@ esac`,
   process.env.PATH = `${folder}:${before}`;
   t.same(await after(listed(FIRST, SECOND), ''), [2, '', '', ''], 'well again');
 });
+
+t.test('without a report of a card its last known health stays', async (t) => {
+  const { watch, reports, events } = reportedCards(t);
+  const faults = async () => {
+    await watch.look();
+    return [FIRST, SECOND].map((uuid) => watch.healthOf(uuid).fault);
+  };
+  const first = (remapped_row_failure: string) => card(FIRST, { remapped_row_failure });
+  const second = card(SECOND, {}, '5E');
+  const failed = 'rows of its memory failed and could not be replaced (remapped_rows.failure)';
+  reports.say(report(first('Yes'), second));
+  t.same(await faults(), [failed, '']);
+  reports.say(undefined);
+  t.same(await faults(), [failed, ''], 'no answer');
+  t.equal(reports.changes, 1);
+  events.push({ pci: '0000:3b:00', code: 79, mark: 'boot/1' });
+  t.match(await faults(), [/; Xid 79: /, ''], 'the kernel log counts all the same');
+  reports.say(report(second));
+  t.match(await faults(), [/Xid 79/, ''], 'a report without it');
+  reports.say(report(first('No')).split('<ecc_errors>')[0]);
+  t.match(await faults(), [/rows of its memory/, ''], 'a report that ends in the middle');
+  events.length = 0;
+  reports.say(report(first('No'), second));
+  t.same(await faults(), ['', '']);
+});
+
+/** Returns a watch of two listed cards, the report that their driver gives, and the events of the kernel log. */
+function reportedCards(t: Test) {
+  const folder = t.testdir({
+    list: listed(FIRST, SECOND),
+    'nvidia-smi': `#!/bin/sh
+case "$1" in
+  -L) exec cat "$(dirname "$0")/list" ;;
+  -q) exec cat "$(dirname "$0")/report" ;;
+  *) exit 9 ;;
+esac`,
+  });
+  chmodSync(join(folder, 'nvidia-smi'), 0o755);
+  const before = process.env.PATH;
+  t.teardown(() => {
+    process.env.PATH = before;
+  });
+  process.env.PATH = `${folder}:${before}`;
+  const events: XidEvent[] = [];
+  const reports = {
+    changes: 0,
+    /** The next reports. `undefined`: the command fails. */
+    say: (text: string | undefined): void => {
+      if (text === undefined) rmSync(join(folder, 'report'));
+      else writeFileSync(join(folder, 'report'), text);
+    },
+  };
+  const gpu = (uuid: string) => ({ uuid, name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '', virtual: false });
+  const watch = new GpuWatch({
+    gpus: () => [gpu(FIRST), gpu(SECOND)],
+    onChange: () => {
+      reports.changes += 1;
+    },
+    clock: new ManualClock(),
+    random: systemRandom,
+    kernelLog: { read: () => events, close: () => undefined },
+    logger: createLogger('test', 'silent'),
+  });
+  return { watch, reports, events };
+}
 
 t.test('errors of NVLinks: a warning once they last, and a fault if a recovery failed', async (t) => {
   const { watch, links, after } = linkedCards(t);

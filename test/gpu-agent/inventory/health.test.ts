@@ -45,6 +45,29 @@ t.test('signs of the driver', async (t) => {
   for (const [values, warning] of warned) t.match(healthOf(values), { fault: '', warning });
 });
 
+t.test('a part that is cut off says nothing, nor does what the name of a process pretends', async (t) => {
+  const [first, second] = [UUID, 'GPU-22222222-0000-0000-0000-000000000000'];
+  const cut = report(card(first), card(second, {}, '5E'))
+    .split('<ecc_errors>')
+    .slice(0, -1)
+    .join('<ecc_errors>');
+  t.same(
+    parseReport(cut).map(({ uuid }) => uuid),
+    [first],
+  );
+  const named = (name: string): string => `<processes><process_name>${name}</process_name></processes>\n</gpu>`;
+  const own = card(first).replace('</gpu>', named('<unrepairable_memory>Yes</unrepairable_memory>'));
+  t.same(parseReport(report(own)), parseReport(report(card(first))), 'of its own card');
+  const other = card(first).replace('</gpu>', named(`x\n${card(second, { reset_required: 'Yes' })}`));
+  t.same(
+    parseReport(report(other, card(second))).map(({ uuid, resetRequired }) => [uuid, resetRequired]),
+    [[first, false]],
+    'of another',
+  );
+  const lines = parseReport(report(card(first).replace('</gpu>', named('\n'.repeat(1_000_000)))));
+  t.equal(lines.length, 1);
+});
+
 t.test('Xid errors', async (t) => {
   t.same(healthOf({}, [13, 31, 43, 45]), { fault: '', warning: '', faultMark: '' }, 'errors of a program are no sign');
   t.match(healthOf({}, [63, 79, 95]), { fault: /^Xid 79: .*; Xid 95: /, warning: /^Xid 63/, faultMark: 'boot/2' });
