@@ -50,3 +50,19 @@ t.test('a failing driver counts as none', async (t) => {
   putToolFirst(t, 'echo "NVIDIA-SMI has failed because it could not communicate with the NVIDIA driver."; exit 9');
   t.same(await readGpus(logger), { gpus: [], cudaVersion: '' });
 });
+
+t.test('a machine with a lost card has the others', async (t) => {
+  putToolFirst(
+    t,
+    `lost() { echo "Unable to determine the device handle for GPU1: 0000:3B:00.0: GPU is lost."; exit 15; }
+case "$*" in
+  --query-gpu=*) printf 'uuid, memory.total [MiB], mig.mode.current\nGPU-1, 23034 MiB, [N/A]\n'; lost ;;
+  "-L") echo "GPU 0: NVIDIA L4 (UUID: GPU-1)"; lost ;;
+  "") lost ;;
+esac`,
+  );
+  t.same(await readGpus(logger), {
+    gpus: [{ uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 23_034, migProfile: '', virtual: false }],
+    cudaVersion: '',
+  });
+});
