@@ -181,7 +181,11 @@ export class ImagePuller {
     const startedAtMs = this.#options.clock.monotonicMs();
     const count = (result: 'pulled' | 'failed' | 'abandoned'): void =>
       this.#options.onPull?.(result, this.#options.clock.monotonicMs() - startedAtMs);
-    shared.done = this.#tryPull(name, wanted, shared).finally(() => this.#pulls.delete(key));
+    // An abandoned pull may end after the next one of this image has begun.
+    const forget = (): void => {
+      if (this.#pulls.get(key) === shared) this.#pulls.delete(key);
+    };
+    shared.done = this.#tryPull(name, wanted, shared).finally(forget);
     shared.done.then(
       () => count('pulled'),
       () => count(abort.signal.aborted ? 'abandoned' : 'failed'),
@@ -189,7 +193,7 @@ export class ImagePuller {
     // Waiting callers get the error. There may be none left.
     shared.done.catch(() => undefined);
     this.#pulls.set(key, shared);
-    abort.signal.addEventListener('abort', () => this.#pulls.get(key) === shared && this.#pulls.delete(key));
+    abort.signal.addEventListener('abort', forget);
     return shared;
   }
 

@@ -202,6 +202,42 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     t.equal(asked[0], `pulling ${name}`);
   });
 
+  await t.test('a pull that begins before an abandoned one has ended is shared, too', async (t) => {
+    await forget();
+    const counted = new ImageStore(docker);
+    const pull = counted.pull.bind(counted);
+    const gates: (() => void)[] = [];
+    let begun = 0;
+    counted.pull = async (...args) => {
+      const [{ digest }] = args;
+      if (digest === '') begun += 1;
+      if (digest === '' && begun <= 2) {
+        await new Promise<void>((resolve) => {
+          gates.push(resolve);
+        });
+      }
+      return pull(...args);
+    };
+    const results: string[] = [];
+    const { architecture } = facts;
+    const onPull = (result: string): unknown => results.push(result);
+    const deps = { clock: systemClock, random: systemRandom };
+    const shared = new ImagePuller({ store: counted, guard, architecture, onPull, ...deps });
+    const leaving = new AbortController();
+    const abandoned = shared.prepare(wanted(name), () => undefined, leaving.signal);
+    await waitFor('its pull', () => gates.length === 1);
+    leaving.abort(new Error('not wanted any more'));
+    await t.rejects(abandoned, { message: 'not wanted any more' });
+    const second = shared.prepare(wanted(name), () => undefined, never);
+    await waitFor('the next pull', () => gates.length === 2);
+    gates[0]!();
+    await waitFor('the end of the first', () => results.includes('abandoned'));
+    const third = shared.prepare(wanted(name), () => undefined, never);
+    gates[1]!();
+    t.equal((await third).id, (await second).id);
+    t.equal(begun, 2);
+  });
+
   await t.test('a locally built image needs no registry', async (t) => {
     const image = await puller.prepare(
       wanted(BASE_IMAGE, {
