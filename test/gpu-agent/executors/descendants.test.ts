@@ -1,6 +1,8 @@
 /** Processes that a process has started, found without keeping the agent's event loop for long. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { descendantsNow, descendantsOf, stillThere } from '@slipway/gpu-agent/executors/descendants';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
@@ -40,4 +42,27 @@ t.test('a process that has ended has none', async (t) => {
   const ended = spawn('true');
   await once(ended, 'exit');
   t.equal((await descendantsOf(ended.pid!, systemClock)).size, 0);
+});
+
+t.test('each process of a chain is read once', async (t) => {
+  const length = 40;
+  const script = 'if [ "$0" -gt 1 ]; then sh -c "$1" $(($0 - 1)) "$1" & wait; else exec sleep 1000; fi';
+  const parent = spawn('sh', ['-c', script, String(length), script], { detached: true, stdio: 'ignore' });
+  t.teardown(() => process.kill(-parent.pid!, 'SIGKILL'));
+  const all = await waitFor('the chain', () => {
+    const now = descendantsNow(parent.pid!);
+    return now.size === length - 1 && now;
+  });
+  const { readFileSync } = fs;
+  let reads = 0;
+  fs.readFileSync = ((...args: Parameters<typeof readFileSync>) => {
+    reads += 1;
+    return readFileSync(...args);
+  }) as typeof readFileSync;
+  syncBuiltinESMExports();
+  const left = stillThere(all);
+  fs.readFileSync = readFileSync;
+  syncBuiltinESMExports();
+  t.same(left, all);
+  t.ok(reads <= 3 * length, `${reads} reads`);
 });
