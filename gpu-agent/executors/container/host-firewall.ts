@@ -24,6 +24,7 @@ export class HostFirewall {
   #applied = '';
   #isPatient = true;
   #isPaused = false;
+  #refreshing: Promise<void> = Promise.resolve();
 
   constructor(prefix: string, programs: HostPrograms) {
     this.#prefix = prefix;
@@ -39,8 +40,17 @@ export class HostFirewall {
     await this.refresh();
   }
 
-  /** Updates the rules after changes of the host's default routes. Does nothing before `open` and after `pause`. */
-  async refresh(): Promise<void> {
+  /**
+   * Updates the rules after changes of the host's default routes. Does nothing before `open` and after `pause`. Calls
+   * run one after the other: a rule must not be inserted twice.
+   */
+  refresh(): Promise<void> {
+    const done = this.#refreshing.then(() => this.#refresh());
+    this.#refreshing = done.catch(() => undefined);
+    return done;
+  }
+
+  async #refresh(): Promise<void> {
     if (!this.#bridge || this.#isPaused) return;
     const bridge = this.#bridge;
     const ways = await waysOut();

@@ -19,6 +19,15 @@ t.setTimeout(600_000);
 
 t.test('networks of containers', { skip: podmanSkip }, async (t) => networkCases(t, await startPodman()));
 
+t.test('concurrent calls set each rule once', { skip: podmanSkip }, async (t) => {
+  const prefix = interfacePrefix(freshId());
+  const firewall = new HostFirewall(prefix, hostPrograms);
+  t.teardown(() => firewall.close());
+  await Promise.all(Array.from({ length: 4 }, () => firewall.open({ address: '127.0.0.9', port: 9 })));
+  const rules = execFileSync('iptables-save', ['-t', 'mangle'], { encoding: 'utf8' }).split('\n');
+  t.equal(rules.filter((rule) => rule === `-A INPUT -j slipway-${prefix}-in`).length, 1);
+});
+
 t.test('leftovers of a killed agent are removed with the Podman of a test', { skip: podmanSkip }, async (t) => {
   const podman = await startPodman();
   const machineId = freshId();
