@@ -95,6 +95,8 @@ export class PodPorts {
   #host = '';
   #relays: Relay[] = [];
   #shown = NONE;
+  /** Number of the latest update. */
+  #updates = 0;
 
   constructor(options: PodPortsOptions) {
     this.#options = options;
@@ -114,6 +116,7 @@ export class PodPorts {
     if (now === this.#host) return;
     for (const relay of this.#relays.splice(0)) relay.close();
     this.#host = now;
+    this.#updates += 1;
     this.#shown = NONE;
     if (now !== '' && spec) void this.#open(now, spec);
   }
@@ -121,11 +124,13 @@ export class PodPorts {
   /** Opens the ports. Never rejects. */
   async #open(host: string, spec: WorkerSpec): Promise<void> {
     const { named, open, onChanged, onFailed } = this.#options;
+    const update = this.#updates;
     const opened = await Promise.all(
       named(spec).map((port) => open(host, port, spec).catch((error) => void onFailed(port, error))),
     );
     const relays = opened.flatMap((one) => one?.relay ?? []);
-    if (this.#host !== host) return relays.forEach((relay) => relay.close());
+    // The pod was restarted meanwhile, perhaps at the same address.
+    if (this.#updates !== update) return relays.forEach((relay) => relay.close());
     this.#relays = relays;
     this.#shown = opened.flatMap((one) => (one ? [{ port: one.port, address: one.address }] : []));
     if (this.#shown.length > 0) onChanged();

@@ -42,6 +42,33 @@ t.test('a port of the host for each http port, as long as the pod is there', asy
   );
 });
 
+t.test('a pod that is restarted at its address while its ports are being opened leaves none open', async (t) => {
+  let open = 0;
+  class CountedPorts extends FreePorts {
+    override take(): Promise<number> {
+      open += 1;
+      return super.take();
+    }
+
+    override give(port: number): void {
+      open -= 1;
+      super.give(port);
+    }
+  }
+  const spec = WorkerSpec.fromPartial({ imageName: 'web', ports: ['80/http'] });
+  const shown = new PodPorts({
+    named: httpPorts,
+    open: forFacades({ advertiseHost: 'localhost', tunnels: false, ports: new CountedPorts(systemRandom) }),
+    onChanged: () => undefined,
+    onFailed: (_port, error) => t.fail(String(error)),
+  });
+  for (const host of ['127.0.0.1', '', '127.0.0.1']) shown.update(host, spec);
+  await waitFor('its port', () => shown.shown.length === 1);
+  await waitFor('the end of the other', () => open === 1);
+  shown.update(undefined, spec);
+  t.equal(open, 0);
+});
+
 t.test('tcp ports of clients: none for a command, the same number again, a failure is reported', async (t) => {
   t.same(tcpPorts(WorkerSpec.fromPartial({ imageName: 'box', ports: ['22/tcp', '80/http', '053/tcp'] })), [22, 53]);
   t.same(tcpPorts(WorkerSpec.fromPartial({ ports: ['22/tcp'] })), [], 'it is a port of the host');
