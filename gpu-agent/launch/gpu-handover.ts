@@ -14,8 +14,11 @@ export interface GpuUse {
 }
 
 export class GpuHandover {
-  /** By UUID: resolves when the process has ended. */
-  readonly #leaving = new Map<string, Promise<void>>();
+  /**
+   * By UUID: each resolves when its process has ended. There may be several: one that waits for the GPU may be asked to
+   * end before it had it.
+   */
+  readonly #leaving = new Map<string, Set<Promise<void>>>();
 
   /** Begins a use. */
   use(uuids: readonly string[]): GpuUse {
@@ -25,14 +28,17 @@ export class GpuHandover {
 
   /** Resolves when no process that was asked to end still has these GPUs. */
   async free(uuids: readonly string[]): Promise<void> {
-    for (const uuid of uuids) await this.#leaving.get(uuid);
+    for (const uuid of uuids)
+      for (let left = this.#leaving.get(uuid); left; left = this.#leaving.get(uuid)) await Promise.all(left);
   }
 
   #leave(uuids: readonly string[], ended: Promise<void>): void {
     for (const uuid of uuids) {
-      this.#leaving.set(uuid, ended);
+      const left = this.#leaving.get(uuid) ?? new Set();
+      this.#leaving.set(uuid, left.add(ended));
       void ended.then(() => {
-        if (this.#leaving.get(uuid) === ended) this.#leaving.delete(uuid);
+        left.delete(ended);
+        if (left.size === 0 && this.#leaving.get(uuid) === left) this.#leaving.delete(uuid);
       });
     }
   }

@@ -16,8 +16,8 @@ interface StandbyParts {
   /** Returns the GPUs that others still use, and resolves when they have left them. */
   freeGpus(): Promise<void>;
   enter(phase: Phase): void;
-  /** Ends it at once. */
-  kill(): void;
+  /** Ends it at once. `reason`: a sentence for people; absent if its memory has given one. */
+  kill(reason?: string): void;
   logger: Logger;
 }
 
@@ -49,7 +49,7 @@ export class Standby {
       ?.thaw()
       .catch((error: unknown) => {
         logger.error({ err: error, ...kind.ids }, 'could not be thawed and is ended');
-        kill();
+        kill(`It could not be resumed from standby: ${wordsOf(error)}.`);
       });
   }
 
@@ -82,7 +82,11 @@ export class Standby {
     const { kind, kill, logger } = this.#parts;
     await running.freeze().catch((error: unknown) => {
       logger.error({ err: error, ...kind.ids }, 'could not be frozen again and is ended');
-      kill();
+      kill(`Its agent came back and could not freeze it again: ${wordsOf(error)}.`);
     });
   }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -50,6 +50,8 @@ export interface WorkloadKind {
   output(bytes: Buffer): void;
   /** Called when it is unknown whether a previous agent left it running. It counts as ended. */
   adoptionFailed?(error: unknown): void;
+  /** Called when it could not be resumed or frozen, for this reason, and is about to be ended. */
+  standbyFailed?(reason: string): void;
   /** Called when it is about to end for this reason. */
   ending(why: EndCause): void;
   /** Called when it runs. */

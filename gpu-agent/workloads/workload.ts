@@ -55,7 +55,10 @@ export class Workload {
       running: () => this.#running,
       freeGpus: () => parts.handover.free(kind.gpuUuids),
       enter: (phase) => this.#enter(phase),
-      kill: () => this.requestEnd('kill'),
+      kill: (reason) => {
+        if (reason !== undefined) kind.standbyFailed?.(reason);
+        this.requestEnd('kill');
+      },
       logger: parts.logger,
     });
   }
@@ -181,15 +184,15 @@ export class Workload {
     this.#use = this.#parts.handover.use(this.#kind.gpuUuids);
     this.#is.beginStart(this.#desired);
     this.#enter('preparing');
-    let start: () => RunningWorkload;
+    let running: RunningWorkload;
     try {
       const [kind, desired, parts, progress] = [this.#kind, this.#desired, this.#parts, this.#progress];
-      start = await prepareWorkload({ kind, desired, gpus: this.#use, progress, parts, signal });
+      running = (await prepareWorkload({ kind, desired, gpus: this.#use, progress, parts, signal }))();
     } catch (error) {
       this.#exited(exitOfFailure(error, signal), isFinal(error));
       return this.evaluate();
     }
-    this.#runs(start());
+    this.#runs(running);
     this.evaluate();
   }
 

@@ -12,6 +12,9 @@ import type { EndStatus } from './worker-want.ts';
 /** Reason of an adopted worker of which nothing is left. */
 export const ENDED_AWAY = 'The worker ended while its agent was away.';
 
+/** Reason of a worker that core wants on standby and that this agent does not know. */
+const NOT_HERE = 'Core wanted it on standby, and nothing of it runs on this machine.';
+
 /** Returns the reason of an adopted worker of which its executor did not say whether it still runs. */
 export function notFoundOut(error: unknown): string {
   return `Its agent came back and could not find out whether it still runs: ${(error as Error).message}`;
@@ -79,11 +82,12 @@ export class WorkerEnd {
 
   /**
    * Records why the workload is about to end. `isAbsent`: nothing of it runs. A worker on standby of which nothing is
-   * left is not started to find that out.
+   * left is not started to find that out. `isWanted`: core wants it, running or on standby.
    */
-  ending(why: EndCause, isAbsent: boolean): void {
+  ending(why: EndCause, { isAbsent, isWanted }: { isAbsent: boolean; isWanted: boolean }): void {
     if (this.hasExited) return;
-    if (why === 'unwanted') this.decide({ state: WorkerState.STOPPED, reason: isAbsent ? (this.notAgain ?? '') : '' });
+    const gone = this.notAgain ?? (isWanted ? NOT_HERE : '');
+    if (why === 'unwanted') this.decide({ state: WorkerState.STOPPED, reason: isAbsent ? gone : '' });
     const reason = `The worker did not ask for work within ${initTimeoutSeconds(this.#spec)} s.`;
     if (why === 'late') this.decide({ state: WorkerState.UNHEALTHY, reason });
   }

@@ -27,6 +27,7 @@ import { isWanted, wantOf } from './worker-want.ts';
 export class Worker implements WorkloadKind {
   readonly id: string;
   readonly endpointId: string;
+  readonly ids: { workerId: string; endpointId: string };
   readonly spec: WorkerSpec;
   /** Token that authenticates the worker's requests to the bridge. */
   readonly token: string;
@@ -50,6 +51,7 @@ export class Worker implements WorkloadKind {
   constructor(request: DesiredWorker, token: string, parts: WorkerParts<Worker>, previous?: PreviousWorker) {
     this.id = request.workerId;
     this.endpointId = request.endpointId;
+    this.ids = { workerId: this.id, endpointId: this.endpointId };
     this.spec = request.spec!;
     this.token = token;
     this.#parts = parts;
@@ -71,9 +73,6 @@ export class Worker implements WorkloadKind {
     this.sdk.setVersion(previous?.sdk ?? '');
   }
 
-  get ids(): { workerId: string; endpointId: string } {
-    return { workerId: this.id, endpointId: this.endpointId };
-  }
   get state(): WorkerState {
     return this.#state;
   }
@@ -262,17 +261,18 @@ export class Worker implements WorkloadKind {
   }
 
   ending(why: EndCause): void {
-    this.#end.ending(why, this.#workload.observed.phase === 'absent');
+    const { observed, desired } = this.#workload;
+    this.#end.ending(why, { isAbsent: observed.phase === 'absent', isWanted: isWanted(desired.want) });
   }
-
   adoptionFailed(error: unknown): void {
     this.#end.notAgain = notFoundOut(error);
   }
-
+  standbyFailed(reason: string): void {
+    this.#end.decide({ state: WorkerState.STOPPED, reason });
+  }
   stopping(): void {
     this.#parts.listener.stopping(this);
   }
-
   exited(exit: WorkloadExit): void {
     if (this.#refresh && exit.code === 0) this.#end.decide({ state: WorkerState.STOPPED, reason: '' });
     this.#end.exited(exit, this.asked, this.log);

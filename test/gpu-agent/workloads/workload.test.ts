@@ -80,6 +80,16 @@ t.test('a preparation reports progress, and ends when cancelled', async (t) => {
   ]);
 });
 
+t.test('an executor that throws at the start ends the workload, not the agent', async (t) => {
+  const { workload, executor, seen } = makeWorkload(WORKER);
+  executor.start = () => {
+    throw new Error('it was not prepared');
+  };
+  workload.evaluate();
+  await workload.done;
+  t.match(seen, { exits: [{ failure: 'it was not prepared' }], removed: 1 });
+});
+
 t.test('a running workload is adopted, not started', async (t) => {
   const executor = new ScriptedExecutor();
   const first = makeWorkload(WORKER, { executor });
@@ -156,6 +166,25 @@ t.test('two workloads never share a GPU', async (t) => {
   comes.workload.evaluate();
   await turn();
   t.equal(comes.executor.starts.length, 0, "it waits for the other's end");
+  leaves.executor.starts[0]!.exit();
+  await turn();
+  t.equal(comes.executor.starts.length, 1);
+});
+
+t.test('a GPU is not free because one that waited for it was cancelled', async (t) => {
+  const handover = new GpuHandover();
+  const make = (id: string) => makeWorkload(POD, { handover, id });
+  const [leaves, cancelled, comes] = [make('leaves'), make('cancelled'), make('comes')];
+  leaves.workload.evaluate();
+  await turn();
+  leaves.workload.want(want('absent'));
+  cancelled.workload.evaluate();
+  await turn();
+  cancelled.workload.want(want('absent'));
+  await cancelled.workload.done;
+  comes.workload.evaluate();
+  await turn();
+  t.same([cancelled.executor.starts.length, comes.executor.starts.length], [0, 0], 'the first still runs');
   leaves.executor.starts[0]!.exit();
   await turn();
   t.equal(comes.executor.starts.length, 1);

@@ -1,5 +1,5 @@
 /** Workers that the previous run of the agent left: of those that do not run any more, the report says why. */
-import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState, DesiredWorkers, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
@@ -63,4 +63,35 @@ t.test('there is no record of a rejected one', async (t) => {
   pool.adopt('w1', { ...PREVIOUS, frozen: false });
   await pool.begin('Its agent came back too late.');
   t.notOk(runLog.hasRecords);
+});
+
+t.test('one that core wants on standby and that is not here: it is not started, and says why', async (t) => {
+  const { pool, executor, reporter } = await wired(t);
+  const how = { desired: DesiredState.FREEZE, spec: { startCommand: ['run'] } };
+  pool.apply(DesiredWorkers.fromPartial({ workers: [{ workerId: 'w1', endpointId: 'e1', ...how }] }));
+  const worker = pool.get('w1')!;
+  await waitFor('its end', () => worker.hasEnded);
+  t.match(reporter.take(worker), { state: STOPPED, reason: /^Core wanted it on standby, and nothing of it runs/ });
+  t.equal(executor.starts.length, 0);
+});
+
+t.test('one that cannot be resumed says why', async (t) => {
+  const { pool, executor, reporter, desire } = await wired(t);
+  await desire({ w1: 'e1' });
+  const worker = pool.get('w1')!;
+  const want = (desired: DesiredState): void => {
+    const wanted = { workerId: 'w1', endpointId: 'e1', desired, spec: worker.spec };
+    pool.apply(DesiredWorkers.fromPartial({ workers: [wanted] }));
+  };
+  want(DesiredState.FREEZE);
+  await waitFor('standby', () => worker.frozenSinceMs !== undefined);
+  executor.thawing = async () => {
+    throw new Error('no such container');
+  };
+  want(DesiredState.RUN);
+  await waitFor('its end', () => worker.hasEnded);
+  t.match(reporter.take(worker), {
+    state: STOPPED,
+    reason: 'It could not be resumed from standby: no such container.',
+  });
 });
