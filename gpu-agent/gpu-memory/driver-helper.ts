@@ -5,11 +5,13 @@
  *
  *   node gpu-agent/gpu-memory/driver-helper.ts
  */
+import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { checkpointProgram } from './checkpoint-program.ts';
 import type { DriverCalls } from './driver-calls.ts';
 import { openDriver } from './driver-calls.ts';
 import type { HelperRequest, HelperResponse } from './helper-protocol.ts';
+import { RESPONSES } from './helper-protocol.ts';
 
 let driver: Promise<DriverCalls> | undefined;
 
@@ -18,7 +20,7 @@ let driver: Promise<DriverCalls> | undefined;
 process.stdin.on('close', () => process.kill(0, 'SIGKILL'));
 for await (const line of createInterface({ input: process.stdin })) {
   const response = await respond(JSON.parse(line) as HelperRequest);
-  process.stdout.write(`${JSON.stringify(response)}\n`);
+  writeSync(RESPONSES, `${JSON.stringify(response)}\n`);
 }
 
 async function respond(request: HelperRequest): Promise<HelperResponse> {

@@ -37,9 +37,23 @@ export class HelperPool {
   }
 
   /** Runs a request. Never rejects. */
-  async run(request: HelperRequest, { limitMs, signal }: BoundedRequest): Promise<HelperFailure | undefined> {
+  async run(request: HelperRequest, bound: BoundedRequest): Promise<HelperFailure | undefined> {
     await this.#enter();
-    const helper = await this.#take();
+    try {
+      return await this.#runOn(await this.#take(), request, bound);
+    } catch (error) {
+      // It could not be started, for instance for want of memory.
+      return { kind: 'failed', text: (error as Error).message };
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #runOn(
+    helper: HelperProcess,
+    request: HelperRequest,
+    { limitMs, signal }: BoundedRequest,
+  ): Promise<HelperFailure | undefined> {
     let failure: HelperFailure | undefined;
     const end = (kind: HelperFailure['kind'], text: string): void => {
       failure ??= { kind, text };
@@ -58,7 +72,6 @@ export class HelperPool {
       timer.cancel();
       signal?.removeEventListener('abort', onAbort);
       this.#put(helper);
-      this.#leave();
     }
     return failure;
   }

@@ -1,11 +1,12 @@
 /** The agent's side of one helper process (driver-helper.ts). */
-import type { ChildProcessByStdio } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { NODE_ENVIRONMENT } from '@slipway/kit/host/node-settings';
 import type { HelperRequest, HelperResponse } from './helper-protocol.ts';
+import { RESPONSES } from './helper-protocol.ts';
 
 /** Ends a process group at once. */
 function killGroup(pid: number | undefined): void {
@@ -21,23 +22,28 @@ function killGroup(pid: number | undefined): void {
 export class HelperEndedError extends Error {}
 
 export class HelperProcess {
-  readonly #child: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #child: ChildProcess;
   #waiting: PromiseWithResolvers<HelperResponse> | undefined;
-  #hasEnded = false;
+  /** Why it has ended. `undefined` while it can take requests. */
+  #ended: string | undefined;
 
   /** Starts the helper. `env`: variables by which it finds the driver. */
   constructor(env: Readonly<Record<string, string>>) {
     this.#child = spawn(process.execPath, [join(import.meta.dirname, 'driver-helper.ts')], {
       cwd: '/',
       env: { ...NODE_ENVIRONMENT, ...env } as NodeJS.ProcessEnv,
-      stdio: ['pipe', 'pipe', 'ignore'],
+      // Responses come on a descriptor of their own: the driver's library may write to stdout.
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
       // Its process group ends with it: programs that it runs.
       detached: true,
     });
-    this.#child.stdin.on('error', () => undefined);
     this.#child.on('error', (error) => this.#end(error.message));
     this.#child.on('exit', (code, signal) => this.#end(`it ended with ${signal ?? `code ${code}`}`));
-    createInterface({ input: this.#child.stdout }).on('line', (line) => {
+    // There are no streams if the agent has no free file descriptor. The error event follows.
+    this.#child.stdin?.on('error', () => undefined);
+    const responses = this.#child.stdio?.[RESPONSES] as Readable | undefined;
+    if (!responses) return;
+    createInterface({ input: responses }).on('line', (line) => {
       this.#waiting?.resolve(JSON.parse(line) as HelperResponse);
       this.#waiting = undefined;
     });
@@ -45,27 +51,27 @@ export class HelperProcess {
 
   /** It can take no more requests. */
   get hasEnded(): boolean {
-    return this.#hasEnded;
+    return this.#ended !== undefined;
   }
 
   /** Sends a request; one at a time. Rejects with HelperEndedError. */
   ask(request: HelperRequest): Promise<HelperResponse> {
     const waiting = Promise.withResolvers<HelperResponse>();
-    if (this.#hasEnded) return Promise.reject(new HelperEndedError('the helper process has ended'));
+    if (this.#ended !== undefined)
+      return Promise.reject(new HelperEndedError(`the helper process has ended: ${this.#ended}`));
     this.#waiting = waiting;
-    this.#child.stdin.write(`${JSON.stringify(request)}\n`);
+    this.#child.stdin?.write(`${JSON.stringify(request)}\n`);
     return waiting.promise;
   }
 
   /** Ends it at once, also in the middle of a call. */
   kill(): void {
-    this.#hasEnded = true;
     killGroup(this.#child.pid);
     this.#end('it was ended');
   }
 
   #end(why: string): void {
-    this.#hasEnded = true;
+    this.#ended ??= why;
     this.#waiting?.reject(new HelperEndedError(`the helper process gave no answer: ${why}`));
     this.#waiting = undefined;
   }

@@ -8,3 +8,6 @@ export type HelperRequest =
 
 /** The response. `error`: which call failed, for people. */
 export type HelperResponse = { readonly ok: true } | { readonly ok: false; readonly error: string };
+
+/** File descriptor on which the helper responds. */
+export const RESPONSES = 3;

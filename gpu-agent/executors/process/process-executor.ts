@@ -41,6 +41,8 @@ const GO_THERE = 'cd -- "$1" || exit 126; shift; ';
 /** How long to wait for the end of a worker's output if it left a process outside its group, in milliseconds. */
 const OUTPUT_GRACE_MS = 1_000;
 
+const NO_DESCRIPTOR = 'the agent has too many open files (EMFILE): raise its limit, LimitNOFILE of its service';
+
 /** Starts workloads as processes of this host. */
 export class ProcessExecutor implements Executor {
   readonly #clock: Clock;
@@ -73,6 +75,10 @@ export class ProcessExecutor implements Executor {
     try {
       const mark = workloadMark(this.#machineId(), launch.workloadId);
       const child = spawnGuarded({ ...launch, env: { ...launch.env, ...mark } });
+      // Without a free file descriptor it has no streams, and reports that in the next tick: an error without a listener
+      // would end the agent.
+      child.on('error', () => undefined);
+      if (!child.stdio) return neverStarted(NO_DESCRIPTOR);
       child.stdout?.on('data', launch.onOutput);
       child.stderr?.on('data', launch.onOutput);
       // A closed pipe is not an error.
@@ -134,6 +140,7 @@ class GroupProcess implements RunningWorkload {
   readonly #cgroup: WorkloadCgroup | undefined;
   readonly #endMarked: () => Promise<void>;
   #isKilled = false;
+  #isEnding = false;
   /** Used without a control group: what it had started when it was asked to end. */
   #started: Descendants = new Map();
 
@@ -182,6 +189,7 @@ class GroupProcess implements RunningWorkload {
   }
 
   stop(): void {
+    this.#isEnding = true;
     // Only the leader gets the signal, as with a container runtime. The processes that it started are left to it until
     // the group is killed.
     this.#follow();
@@ -211,7 +219,15 @@ class GroupProcess implements RunningWorkload {
   }
 
   async freeze(): Promise<void> {
-    if (this.#child.pid !== undefined) await freezeGroup(this.#child.pid, GUARD, this.#clock);
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    await freezeGroup({
+      group: pid,
+      guardText: GUARD,
+      candidates: () => this.#cgroup?.pids,
+      isEnding: () => this.#isEnding,
+      clock: this.#clock,
+    });
   }
 
   async thaw(): Promise<void> {

@@ -1,16 +1,19 @@
 // test: alone, python
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunningWorkload } from '@slipway/gpu-agent/executors/executor';
+import { promisify } from 'node:util';
+import type { RunningWorkload, WorkloadExit } from '@slipway/gpu-agent/executors/executor';
 import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
+import type { HelperFailure } from '@slipway/gpu-agent/gpu-memory/helper-pool';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { PYTHONS, skipWithoutPython } from '../../../helpers/system/handlers.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
+const run = promisify(execFile);
 const executor = new ProcessExecutor(systemClock, () => 'machine');
 /** Fields that these workloads do not need. */
 const PLAIN = {
@@ -226,6 +229,41 @@ t.test('frozen: no process runs, its guard keeps watching, and it resumes', linu
   await worker.freeze();
   await worker.thaw();
 });
+
+t.test('asked to end while it is being frozen, it handles the signal', linuxOnly, async (t) => {
+  const { worker, output } = start([
+    'sh',
+    '-c',
+    'trap "sleep 0.2; exit 7" TERM; echo ready; while :; do sleep 0.02; done',
+  ]);
+  t.teardown(() => worker.kill());
+  await waitFor('ready', () => output().includes('ready'));
+  let code: number | undefined;
+  void worker.ended.then((exit) => {
+    code = exit.code;
+  });
+  const frozen = worker.freeze();
+  worker.stop();
+  await frozen;
+  t.equal(await waitFor('its end', () => code), 7);
+});
+
+t.test(
+  'an agent without a free file descriptor goes on: what it would have started has the reason',
+  linuxOnly,
+  async (t) => {
+    const script = 'ulimit -n 128 && exec "$0" "$1"';
+    const { stdout } = await run('/bin/sh', [
+      '-c',
+      script,
+      process.execPath,
+      join(import.meta.dirname, 'out-of-files.ts'),
+    ]);
+    const [exit, failure] = JSON.parse(stdout) as [WorkloadExit, HelperFailure];
+    t.match(exit.failure, /too many open files .*LimitNOFILE/);
+    t.match(failure, { kind: 'failed', text: /EMFILE/ });
+  },
+);
 
 t.test('frozen during vfork, when its parent cannot be stopped yet', { skip: skipWithoutPython('new') }, async (t) => {
   const { worker, output } = start([PYTHONS.new, '-c', STOPPED_START]);

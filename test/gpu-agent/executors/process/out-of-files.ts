@@ -1,0 +1,35 @@
+/** Run by a test: opens as many files as it may, then starts a worker and a helper. Prints how they ended. */
+import { openSync } from 'node:fs';
+import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
+import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
+import { HelperProcess } from '@slipway/gpu-agent/gpu-memory/helper-process';
+import { systemClock } from '@slipway/kit/time/clock';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
+
+const executor = new ProcessExecutor(systemClock, () => 'machine');
+const helpers = new HelperPool(systemClock, () => new HelperProcess({}));
+const start = () =>
+  executor.start({
+    workloadId: 'w',
+    user: undefined,
+    entrypoint: [],
+    image: undefined,
+    mounts: [],
+    gpus: [],
+    limits: NO_LIMITS,
+    command: ['true'],
+    workingDirectory: '/',
+    env: { PATH: '/usr/bin:/bin' },
+    onOutput: () => undefined,
+  });
+// The first start finds programs of this host.
+await start().ended;
+try {
+  for (;;) openSync('/dev/null', 'r');
+} catch {
+  // There is none left.
+}
+const { ended } = start();
+// More requests than run at the same time: a failed one must make way for the next.
+const failures = await Promise.all(Array.from({ length: 20 }, () => helpers.run({ do: 'open' }, { limitMs: 60_000 })));
+process.stdout.write(JSON.stringify([await ended, failures.at(-1)]));
