@@ -17,6 +17,8 @@ export class ViewingExecutor implements Executor {
   async prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void> {
     await this.#close(launch.workloadId);
     const close = await this.#open(launch);
+    if (signal.aborted) await close();
+    signal.throwIfAborted();
     this.#opened.set(launch.workloadId, close);
     // A workload that is not wanted any more may never be started.
     signal.addEventListener(

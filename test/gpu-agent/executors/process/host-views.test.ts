@@ -119,6 +119,11 @@ t.test(
       t.equal(mountsIn(parent).length, 1);
       wanted.abort();
       await waitFor('it to go', () => mountsIn(parent).length === 0);
+      const early = new AbortController();
+      const preparing = executor.prepare(launch, () => undefined, early.signal);
+      early.abort();
+      await t.rejects(preparing);
+      t.same(mountsIn(parent), [], 'nor is one left that was made afterwards');
     });
   },
 );
