@@ -4,6 +4,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
 import { statusOf } from '../../images/image-store.ts';
+import type { WorkloadStats } from '../executor.ts';
 import type { ContainerState } from './container-state.ts';
 import { OVER } from './container-state.ts';
 
@@ -52,4 +53,35 @@ export async function stateAfterOutput(inspected: InspectedContainer): Promise<C
     await delay(inspected.clock, ENGINE_BUSY_MS);
   }
   return 'runs';
+}
+
+/**
+ * Pauses a container. Resolves if it is paused, also if the engine's response was lost or says that it was paused
+ * before. Rejects with the engine's error.
+ */
+export async function pause(inspected: InspectedContainer): Promise<void> {
+  await inspected.container.pause().catch(async (error: unknown) => {
+    if (!(await isPaused(inspected))) throw error;
+  });
+}
+
+/** Resumes a container. Resolves if it is not paused, as `pause` does. */
+export async function unpause(inspected: InspectedContainer): Promise<void> {
+  await inspected.container.unpause().catch(async (error: unknown) => {
+    if (await isPaused(inspected)) throw error;
+  });
+}
+
+async function isPaused(inspected: InspectedContainer): Promise<boolean> {
+  return (await inspectContainer(inspected))?.State.Paused === true;
+}
+
+/** Returns the resource usage of a container; `undefined` if the engine does not give it. */
+export async function statsOf(container: Docker.Container): Promise<WorkloadStats | undefined> {
+  try {
+    const { memory_stats: memory, cpu_stats: cpu } = await container.stats({ stream: false, 'one-shot': true });
+    return { memoryBytes: memory.usage, cpuMicros: Math.round(cpu.cpu_usage.total_usage / 1_000) };
+  } catch {
+    return undefined;
+  }
 }

@@ -7,7 +7,7 @@ import type Docker from 'dockerode';
 import { statusOf } from '../../images/image-store.ts';
 import type { RunningWorkload, WorkloadExit, WorkloadStats } from '../executor.ts';
 import type { InspectedContainer } from './container-inspection.ts';
-import { ENGINE_AWAY_MS, inspectContainer, stateAfterOutput } from './container-inspection.ts';
+import { ENGINE_AWAY_MS, inspectContainer, pause, stateAfterOutput, statsOf, unpause } from './container-inspection.ts';
 import { containerPids } from './container-pids.ts';
 import { exitOf, GONE, NOT_STARTED, OVER } from './container-state.ts';
 import { engineWords, readLog } from './engine-calls.ts';
@@ -42,7 +42,10 @@ export class ContainerWorkload implements RunningWorkload {
   #released = false;
   /** Its output was cut off, and that was reported. */
   #cut = false;
-  #killed = false;
+  /** The signal by which it was asked to end. */
+  #asked: 'SIGTERM' | 'SIGKILL' | undefined;
+  /** The engine has started it. */
+  #isStarted = false;
   /** Commands to the engine run one after the other. */
   #orders: Promise<void> = Promise.resolve();
 
@@ -62,18 +65,18 @@ export class ContainerWorkload implements RunningWorkload {
   /** Starts the container that `create` makes, and follows it to its end. */
   async run(create: () => Promise<Docker.Container>): Promise<void> {
     try {
-      if (this.#killed) return this.#end({ code: undefined, signal: 'SIGKILL', failure: undefined });
+      this.#throwIfAsked();
       this.#container = await create();
       await this.#attach(false);
-      if (this.#killed) return this.#end({ code: undefined, signal: 'SIGKILL', failure: undefined });
+      this.#throwIfAsked();
       await this.#start(this.#container);
     } catch (error) {
-      return this.#end({
-        code: undefined,
-        signal: undefined,
-        failure: `the container could not be started: ${engineWords(error)}`,
-      });
+      const failure = this.#asked ? undefined : `the container could not be started: ${engineWords(error)}`;
+      return this.#end({ code: undefined, signal: this.#asked, failure });
     }
+    this.#isStarted = true;
+    // The engine rejects a signal for a container that has not started.
+    if (this.#asked === 'SIGTERM') this.#terminate();
     await this.#inspect();
     await this.#follow();
   }
@@ -81,9 +84,10 @@ export class ContainerWorkload implements RunningWorkload {
   /** Adopts a running container. Output that is still in the engine's log comes first. */
   async adopt(container: Docker.Container): Promise<void> {
     this.#container = container;
+    this.#isStarted = true;
     await this.#inspect();
     // Podman cannot attach to a paused container. The driver freezes it again if it must stay frozen.
-    if (this.#frozen) await this.#unpause(container);
+    if (this.#frozen) await this.#unpause();
     await this.#attach(true);
     void this.#follow();
   }
@@ -101,29 +105,34 @@ export class ContainerWorkload implements RunningWorkload {
   }
 
   stop(): void {
+    this.#asked ??= 'SIGTERM';
+    if (this.#isStarted) this.#terminate();
+  }
+
+  #terminate(): void {
     this.#order(async (container) => {
-      if (this.#frozen) await this.#unpause(container);
+      if (this.#frozen) await this.#unpause();
       await container.kill({ signal: 'SIGTERM' });
     });
   }
 
   kill(): void {
-    this.#killed = true;
+    this.#asked = 'SIGKILL';
     // Not in the queue of commands: a command that hangs must not delay it.
     if (this.#container && !this.#over) void this.#killUntilOver(this.#container);
   }
 
   async freeze(): Promise<void> {
-    await this.#ask(async (container) => {
+    await this.#ask(async () => {
       if (this.#frozen) return;
-      await container.pause();
+      await pause(this.#engine);
       this.#frozen = true;
     });
   }
 
   async thaw(): Promise<void> {
-    await this.#ask(async (container) => {
-      if (this.#frozen) await this.#unpause(container);
+    await this.#ask(async () => {
+      if (this.#frozen) await this.#unpause();
     });
   }
 
@@ -132,13 +141,7 @@ export class ContainerWorkload implements RunningWorkload {
   }
 
   async stats(): Promise<WorkloadStats | undefined> {
-    if (!this.#container || this.#over) return undefined;
-    try {
-      const { memory_stats: memory, cpu_stats: cpu } = await this.#container.stats({ stream: false, 'one-shot': true });
-      return { memoryBytes: memory.usage, cpuMicros: Math.round(cpu.cpu_usage.total_usage / 1_000) };
-    } catch {
-      return undefined;
-    }
+    return this.#container && !this.#over ? statsOf(this.#container) : undefined;
   }
 
   /** Detaches from the container: it runs on, and nothing more is reported of it. */
@@ -154,7 +157,7 @@ export class ContainerWorkload implements RunningWorkload {
   async #killUntilOver(container: Docker.Container): Promise<void> {
     while (!this.#over && !this.#released) {
       try {
-        if (this.#frozen) await this.#unpause(container).catch(() => undefined);
+        if (this.#frozen) await this.#unpause().catch(() => undefined);
         return await container.kill({ signal: 'SIGKILL' });
       } catch (error) {
         if (statusOf(error) !== undefined) return this.#report(error);
@@ -179,8 +182,8 @@ export class ContainerWorkload implements RunningWorkload {
     this.#ask(order).catch((error: unknown) => this.#report(error));
   }
 
-  async #unpause(container: Docker.Container): Promise<void> {
-    await container.unpause();
+  async #unpause(): Promise<void> {
+    await unpause(this.#engine);
     this.#frozen = false;
   }
 
@@ -205,7 +208,7 @@ export class ContainerWorkload implements RunningWorkload {
     this.#address = Object.values(info.NetworkSettings.Networks ?? {})[0]?.IPAddress ?? '';
     this.#pid = info.State.Pid;
     this.#memory = await MemoryWatch.of(info.State.Pid);
-    if (this.#killed) this.kill();
+    if (this.#asked === 'SIGKILL') this.kill();
   }
 
   /**
@@ -275,6 +278,10 @@ export class ContainerWorkload implements RunningWorkload {
       },
       () => delay(clock, ENGINE_AWAY_MS),
     );
+  }
+
+  #throwIfAsked(): void {
+    if (this.#asked) throw new Error('it was asked to end');
   }
 
   #end(exit: WorkloadExit): void {

@@ -10,7 +10,6 @@ import { killsInKernelLog } from '@slipway/gpu-agent/executors/container/memory-
 import { systemClock } from '@slipway/kit/time/clock';
 import Docker from 'dockerode';
 import type { Test } from 'tap';
-import { engineCutter } from '../../../helpers/db/engine-cutter.ts';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
 import { BASE_IMAGE } from '../../../helpers/engines/podman-images.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
@@ -18,6 +17,7 @@ import { scratch } from '../../../helpers/scratch.ts';
 import type { TestEngine } from '../../../helpers/system/test-engine.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { goneContainer, logBytes, TALKS } from './container-traces.ts';
+import { lostAnswers } from './lost-answer-cases.ts';
 import { adoptionFromSlowEngine } from './slow-engine-case.ts';
 
 /** Runs them all as parts of a test. */
@@ -68,6 +68,14 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     const workload = executor.start(launch);
     workload.kill();
     t.match(await workload.ended, { signal: 'SIGKILL' });
+  });
+
+  await t.test('asked to end before its creation, it never runs', async (t) => {
+    const launch = launchOf('echo ran; sleep 1000');
+    const workload = await startContainer(executor, launch);
+    workload.stop();
+    t.match(await workload.ended, { signal: 'SIGTERM', failure: undefined });
+    t.equal(launch.output(), '');
   });
 
   await t.test('more memory than its limit: out of memory is known for certain', async (t) => {
@@ -262,28 +270,5 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.equal(launch.output(), 'one\ntwo\nthree\n');
   });
 
-  await t.test('the response to its start is lost: it runs, and is not started twice', async (t) => {
-    const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ANSWERED');
-    const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
-    const launch = launchOf('echo up; trap "exit 7" TERM; while :; do sleep 0.05; done');
-    const workload = await startContainer(executor, launch);
-    await waitFor('its address', () => workload.address !== '');
-    await waitFor('its output', () => launch.output() === 'up\n');
-    t.equal(cutter.cuts(), 1);
-    workload.stop();
-    t.same(await workload.ended, { code: 7, signal: undefined, failure: undefined });
-  });
-
-  await t.test(
-    'the engine is killed after the creation: not started, reported, and removed once the engine is back',
-    async (t) => {
-      const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ASKED');
-      const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
-      const launch = launchOf('echo up');
-      const workload = await startContainer(executor, launch);
-      t.match((await workload.ended).failure, /could not be started/);
-      await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.workloadId));
-      t.equal(launch.output(), '');
-    },
-  );
+  await lostAnswers(t, engine);
 }
