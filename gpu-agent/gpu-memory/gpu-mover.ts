@@ -82,6 +82,7 @@ export class GpuMover {
     worker.holds(bytes);
     budget.take(worker.id, bytes);
     try {
+      throwIfEnded(worker);
       const startedAtMs = clock.monotonicMs();
       if (wasFrozen) await step('thaw', worker.thaw());
       const { pids } = memory;
@@ -90,6 +91,8 @@ export class GpuMover {
       await step('freeze', worker.freeze());
       const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
       await this.#checkGone(worker);
+      // Its end has released the budget: nothing would release it again.
+      throwIfEnded(worker);
       return { memory, bytes, durationMs };
     } catch (error) {
       budget.release(worker.id);
