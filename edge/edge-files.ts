@@ -3,7 +3,7 @@
  * Envoy. Only the edge's user may open it.
  */
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAuthority, SERIAL_LENGTH } from '@slipway/kit/tls/authority';
 import { digestOf } from '@slipway/kit/tls/pin';
@@ -57,7 +57,7 @@ export function writeEdgeFiles(config: EdgeConfig, epoch: number, instance = '')
   writeCertificate(config, 0);
   writeAuthority(config, 0);
   if (config.coreTls && !existsSync(join(config.dataDir, SDS_FILES.core))) writeCoreTrust(config, undefined);
-  const file = join(config.dataDir, `envoy-${epoch}.json`);
+  const file = configFile(config.dataDir, epoch);
   replace(file, bootstrap(config, epoch, instance));
   return file;
 }
@@ -98,10 +98,25 @@ export function readRunning(dataDir: string): RunningEnvoy | undefined {
   try {
     const running = JSON.parse(readFileSync(join(dataDir, RUNNING_FILE), 'utf8')) as RunningEnvoy;
     process.kill(running.pid, 0);
-    return hasEnded(running.pid) ? undefined : running;
+    const isThere = !hasEnded(running.pid) && isEnvoyOf(running.pid, configFile(dataDir, running.epoch));
+    return isThere ? running : undefined;
   } catch {
     return undefined;
   }
+}
+
+function configFile(dataDir: string, epoch: number): string {
+  return join(dataDir, `envoy-${epoch}.json`);
+}
+
+/**
+ * Returns true if the process runs with this configuration. After a restart of the machine another process may have the
+ * id of the last Envoy. Without /proc every process counts as one.
+ */
+function isEnvoyOf(pid: number, file: string): boolean {
+  if (!existsSync('/proc/self/cmdline')) return true;
+  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  return realpathSync(words[words.indexOf('-c') + 1]!) === realpathSync(file);
 }
 
 /**

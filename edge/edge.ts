@@ -91,10 +91,16 @@ export class Edge extends SingleRunService {
     await this.#startAuthorizer(epoch);
     const envoy = new EnvoyProcess(found.file, file, { config, relieved, clock, logger });
     this.#envoy = envoy;
-    const running = await envoy.ready();
-    writeRunning(config.dataDir, running);
-    this.addresses = await listenerAddresses(envoy.admin);
-    void envoy.ended.then((how) => this.#ended(how, running.pid));
+    try {
+      const running = await envoy.ready();
+      writeRunning(config.dataDir, running);
+      this.addresses = await listenerAddresses(envoy.admin);
+      void envoy.ended.then((how) => this.#ended(how, running.pid));
+    } catch (error) {
+      // It would run on without an edge, and take connections from the next one.
+      await envoy.end();
+      throw error;
+    }
     this.#startWatch();
     if (config.coreTls) await this.#trust.start();
     logger.info({ ...this.addresses, envoy: found.version, relieved: relieved?.pid }, 'edge is listening');

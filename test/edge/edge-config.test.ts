@@ -3,7 +3,7 @@
  * The rendered configuration: Envoy takes it in every form, its times and sizes are the project's own, and bad settings
  * say what to do.
  */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -186,7 +186,12 @@ t.test('slipway edge --print shows the configuration; faulty settings exit with 
   t.match(text, /SLIPWAY_EDGE_CERT_FILE/);
   const used = mkdtempSync(join(tmpdir(), 'slw-edge-'));
   t.teardown(() => rmSync(used, { recursive: true }));
-  writeFileSync(join(used, 'running.json'), JSON.stringify({ pid: process.pid, baseId: 0, epoch: 0 }));
+  const file = join(used, 'envoy-0.json');
+  writeFileSync(file, '{}');
+  // Its command line is that of an Envoy.
+  const running = spawn(process.execPath, ['-e', 'setInterval(() => {}, 60_000)', '--', '-c', file]);
+  t.teardown(() => running.kill('SIGKILL'));
+  writeFileSync(join(used, 'running.json'), JSON.stringify({ pid: running.pid, baseId: 0, epoch: 0 }));
   t.throws(
     () => execFileSync(process.execPath, [slipway, 'edge', '--data-dir', used, '--write'], { stdio: 'pipe' }),
     /choose another --data-dir/,
