@@ -75,7 +75,7 @@ export class ProcessExecutor implements Executor {
     try {
       const mark = workloadMark(this.#machineId(), launch.workloadId);
       const child = spawnGuarded({ ...launch, env: { ...launch.env, ...mark } });
-      // Without a free file descriptor it has no streams, and reports that in the next tick: an error without a listener
+      // Without a free file descriptor it has no streams, and reports that in the next tick. Without a listener that
       // would end the agent.
       child.on('error', () => undefined);
       if (!child.stdio) return neverStarted(NO_DESCRIPTOR);

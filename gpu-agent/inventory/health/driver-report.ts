@@ -36,8 +36,8 @@ const CARD = /^[ \t]*<gpu id="[^"\n]*">[ \t]*$/m;
 const END = /<processes>|<\/gpu>/;
 
 /**
- * Returns the facts of each card whose part of the report is complete: the tool may end in the middle. A card that is there
- * twice is left out: the name of a process pretends to be one.
+ * Returns the facts of each card whose part of the report is complete: the tool may end in the middle. A card that is
+ * there twice is left out: the name of a process pretends to be one.
  */
 export function parseReport(report: string): DriverFacts[] {
   const whole = report.split(CARD).filter((text, index) => index > 0 && END.test(text));

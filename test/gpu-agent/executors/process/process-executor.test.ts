@@ -1,79 +1,16 @@
 // test: alone, python
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { RunningWorkload, WorkloadExit } from '@slipway/gpu-agent/executors/executor';
-import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
+import type { WorkloadExit } from '@slipway/gpu-agent/executors/executor';
 import type { HelperFailure } from '@slipway/gpu-agent/gpu-memory/helper-pool';
-import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { NO_LIMITS } from '../../../helpers/no-limits.ts';
-import { PYTHONS, skipWithoutPython } from '../../../helpers/system/handlers.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { executor, groupMembers, linuxOnly, PATH, PLAIN, start } from './start-process.ts';
 
 const run = promisify(execFile);
-const executor = new ProcessExecutor(systemClock, () => 'machine');
-/** Fields that these workloads do not need. */
-const PLAIN = {
-  workloadId: 'w',
-  user: undefined,
-  entrypoint: [],
-  image: undefined,
-  mounts: [],
-  gpus: [],
-  limits: NO_LIMITS,
-};
-/** Starts a program by vfork, which is stopped before it begins: until it does, its parent waits in the kernel. */
-const STOPPED_START = `
-import ctypes, os, platform, signal, time
-CLONE_VFORK = 0x4000
-clone = {'x86_64': 56, 'aarch64': 220}[platform.machine()]
-print(os.getpid(), flush=True)
-if ctypes.CDLL(None).syscall(clone, CLONE_VFORK | signal.SIGCHLD, 0, 0, 0, 0) == 0:
-    os.kill(os.getpid(), signal.SIGSTOP)
-    os.execv('/bin/true', ['true'])
-print('begun', flush=True)
-while True:
-    time.sleep(1)
-`;
-const PATH = process.env.PATH ?? '/usr/bin:/bin';
-
-/** Starts a worker. Returns it with its output so far. */
-function start(command: string[], env: Record<string, string> = {}): { worker: RunningWorkload; output: () => string } {
-  let text = '';
-  const worker = executor.start({
-    ...PLAIN,
-    command,
-    workingDirectory: '/',
-    env: { PATH, ...env },
-    onOutput: (bytes) => {
-      text += String(bytes);
-    },
-  });
-  return { worker, output: () => text };
-}
-
-/** Processes of a group, by /proc. */
-function groupMembers(group: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-          .replace(/^.*\) /, '')
-          .split(' ');
-        return fields[0] !== 'Z' && Number(fields[2]) === group;
-      } catch {
-        return false;
-      }
-    });
-}
-
-const linuxOnly = { skip: process.platform === 'linux' ? false : 'reads /proc' };
-
 t.test('exit code, signal and output', async (t) => {
   const failed = start(['sh', '-c', 'echo out; echo err >&2; exit 3']);
   t.same(await failed.worker.ended, { code: 3, signal: undefined, failure: undefined });
@@ -203,51 +140,6 @@ t.test('nor processes that left its group, with their children', linuxOnly, asyn
   t.equal(isOver, false, 'another workload goes on');
 });
 
-t.test('frozen: no process runs, its guard keeps watching, and it resumes', linuxOnly, async (t) => {
-  const script =
-    'sh -c "while :; do echo child; sleep 0.01; done" & echo $$; i=0; while :; do i=$((i+1)); echo ' +
-    '$i; sleep 0.01; done';
-  const { worker, output } = start(['sh', '-c', script]);
-  const group = Number((await waitFor('its number', () => /\d+\n/.exec(output())?.[0]))!.trim());
-  const states = () =>
-    groupMembers(group).map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0]);
-  await worker.freeze();
-  t.equal(states().filter((state) => state !== 'T').length, 1, 'only the guard');
-  // After this tick all output that was still in the pipe has been read.
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-  const before = output().length;
-  await Promise.all(Array.from({ length: 20 }, () => worker.freeze()));
-  t.equal(output().length, before, 'no word meanwhile');
-  await worker.thaw();
-  await waitFor('the next words', () => output().length > before);
-  await worker.freeze();
-  worker.stop();
-  t.equal((await worker.ended).signal, 'SIGTERM', 'a frozen one can be asked to end');
-  await waitFor('the group to be empty', () => groupMembers(group).length === 0);
-  await worker.freeze();
-  await worker.thaw();
-});
-
-t.test('asked to end while it is being frozen, it handles the signal', linuxOnly, async (t) => {
-  const { worker, output } = start([
-    'sh',
-    '-c',
-    'trap "sleep 0.2; exit 7" TERM; echo ready; while :; do sleep 0.02; done',
-  ]);
-  t.teardown(() => worker.kill());
-  await waitFor('ready', () => output().includes('ready'));
-  let code: number | undefined;
-  void worker.ended.then((exit) => {
-    code = exit.code;
-  });
-  const frozen = worker.freeze();
-  worker.stop();
-  await frozen;
-  t.equal(await waitFor('its end', () => code), 7);
-});
-
 t.test(
   'an agent without a free file descriptor goes on: what it would have started has the reason',
   linuxOnly,
@@ -264,19 +156,6 @@ t.test(
     t.match(failure, { kind: 'failed', text: /EMFILE/ });
   },
 );
-
-t.test('frozen during vfork, when its parent cannot be stopped yet', { skip: skipWithoutPython('new') }, async (t) => {
-  const { worker, output } = start([PYTHONS.new, '-c', STOPPED_START]);
-  t.teardown(() => worker.kill());
-  const pid = await waitFor('its number', () => Number(/^(\d+)\n/.exec(output())?.[1]));
-  const stateOf = () => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0];
-  await waitFor('it to wait in the kernel', () => stateOf() === 'D');
-  await worker.freeze();
-  t.equal(stateOf(), 'T');
-  t.notMatch(output(), /begun/);
-  await worker.thaw();
-  await waitFor('it to go on', () => /begun/.test(output()));
-});
 
 for (const uid of process.getuid!() === 0 ? [0, 2_000_000_003] : [0]) {
   t.test(
