@@ -23,6 +23,11 @@ t.test('defaults', async (t) => {
   t.equal(read('--help'), 'help');
 });
 
+t.test('a backup to begin with: a path, or an address in S3', async (t) => {
+  t.match(read('--restore', 'a.backup'), { restoreFile: join(root, 'examples/a.backup') });
+  t.match(read('--restore', 's3://vault/a.backup'), { restoreFile: 's3://vault/a.backup' });
+});
+
 t.test('all of them', async (t) => {
   const given = read(
     '--port',
