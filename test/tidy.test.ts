@@ -10,6 +10,7 @@ import { circleOf, folderArrows } from '@slipway/tools/graph/folder-graph';
 import t from 'tap';
 import ts from 'typescript-api';
 import { BANS } from './banned-code.ts';
+import { docstringFaults } from './docstrings.ts';
 import { ARROWS } from './import-arrows.ts';
 import { LINE_COLUMNS_MAX, longLine } from './long-line.ts';
 import { files, importsOf, isTest, listed, read, root, sources, targetOf, text, treeOf } from './project-files.ts';
@@ -259,6 +260,9 @@ t.test('comments', async (t) => {
   };
   const silent = sources.filter((file) => !/^\/\*\*|^\/\//.test(read(file).replace(/^#!.*\n/, '')));
   t.same(silent, [], 'a file starts with a comment that says what it is for');
+  // Components of the console are things: a button, a table.
+  const functions = sources.filter((file) => file.endsWith('.ts')).flatMap(docstringFaults);
+  t.same(functions, [], 'the comment of a function begins with a verb: Returns …, Records …, Throws …');
   for (const folder of ['core/', 'gpu-agent/', 'facades/']) {
     const lines = sources.filter((file) => file.startsWith(folder)).flatMap((file) => read(file).split('\n'));
     t.ok(share(lines, /^\s*(\/\/|\/?\*)/) >= COMMENT_SHARE_MIN, `${folder} explains itself`);
@@ -276,22 +280,8 @@ t.test('no file has merge conflict markers', async (t) => {
 });
 
 t.test('every top folder has a README', async (t) => {
-  for (const folder of [
-    'proto',
-    'kit',
-    'core',
-    'facades',
-    'cli',
-    'gpu-agent',
-    'worker',
-    'edge',
-    'dev',
-    'tools',
-    'drizzle',
-    'test',
-    'deploy',
-    'examples',
-  ]) {
+  const folders = 'proto kit core facades cli gpu-agent worker edge dev tools drizzle test deploy examples';
+  for (const folder of folders.split(' ')) {
     t.ok(
       readFileSync(join(root, folder, 'README.md'), 'utf8').split('\n').length <= 50,
       `${folder}/README.md is short`,

@@ -1,7 +1,6 @@
-/** The comment of a function says what it does: it begins with a verb. */
-import t from 'tap';
+/** Checks that the comment of a function begins with a verb. */
 import ts from 'typescript-api';
-import { sources, treeOf } from './project-files.ts';
+import { treeOf } from './project-files.ts';
 
 /** Verbs in the third person. Called: for functions that others provide. Methods of HTTP: for handlers of routes. */
 const VERB = /^(?:[A-Z][A-Za-z]*s|Called|Never|GET|POST|PATCH|DELETE)\b/;
@@ -18,8 +17,8 @@ function commentOf(node: ts.Node): string | undefined {
   return comment && ts.getTextOfJSDocComment(comment.comment)?.split('\n')[0];
 }
 
-/** Returns comments in a file that begin with no verb. */
-function faultsIn(file: string): string[] {
+/** Returns comments of functions in a file that begin with no verb. */
+export function docstringFaults(file: string): string[] {
   const faults: string[] = [];
   const visit = (node: ts.Node): void => {
     if ((ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node)) && node.body) {
@@ -31,10 +30,3 @@ function faultsIn(file: string): string[] {
   visit(treeOf(file));
   return faults;
 }
-
-t.test('comments of functions begin with a verb', async (t) => {
-  // Components of the console are things: a button, a table.
-  const checked = sources.filter((file) => file.endsWith('.ts') && !/\.(config|d)\.ts$/.test(file));
-  t.ok(checked.length > 1_000, `${checked.length} files`);
-  t.same(checked.flatMap(faultsIn), [], 'write what it does: Returns …, Records …, Throws …');
-});
