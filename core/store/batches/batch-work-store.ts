@@ -60,11 +60,13 @@ export class BatchWorkStore {
     this.#database = database;
   }
 
-  /** Returns the ids of batches that have something to do, oldest first. */
+  /** Returns the ids of batches that have something to do: the oldest of each account before the second ones. */
   async active(): Promise<string[]> {
     const rows = await this.#database.sql<{ id: string }[]>`
-      SELECT id FROM batch WHERE ended_at IS NULL AND (state <> 'DRAFT' OR expires_at < now())
-      ORDER BY created_at LIMIT ${ACTIVE_MAX}`;
+      SELECT id FROM (
+        SELECT id, created_at, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place FROM batch
+        WHERE ended_at IS NULL AND (state <> 'DRAFT' OR expires_at < now())) AS b
+      ORDER BY place, created_at LIMIT ${ACTIVE_MAX}`;
     return rows.map(({ id }) => id);
   }
 

@@ -13,6 +13,7 @@ import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { startEngines } from '../../helpers/system/job-engine.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { batchCalls, line } from './batch-calls.ts';
 
@@ -119,4 +120,17 @@ t.test('an account and an endpoint have a limited number of batches that have no
   const added = { endpointId, batchId: some!.id, replace: false, inputs: many.slice(1) };
   t.match(await reasonOf(call(clients.batches, 'addRequests', added, busy)), over, 'with the one that it has');
   t.match(await reasonOf(draft()), /^QUEUE_FULL: The endpoint has 10 batches that have not ended/);
+});
+
+t.test('thousands of batches of one account hide none of another', async (t) => {
+  const { sql, stores } = await startEngines(t, { idle: true });
+  await sql`INSERT INTO account (id, name) VALUES ('second', 'second')`;
+  await sql`
+    INSERT INTO batch (id, account_id, key_id, kind, file_id, state, result_seconds, window_ms, created_at, expires_at)
+    SELECT CASE n WHEN 0 THEN 'last' ELSE 'b' || n END, CASE n WHEN 0 THEN 'second' ELSE 'account' END, 'key',
+      'ENDPOINT', 'file', 'IN_PROGRESS', 60, 60000, now() - n * interval '1 s', now() + interval '1 h'
+    FROM generate_series(0, 6000) AS n`;
+  const active = await stores.batchWork.active();
+  t.equal(active.length, 5_000);
+  t.same(active.slice(0, 3), ['b6000', 'last', 'b5999'], 'the oldest of each account come first');
 });
