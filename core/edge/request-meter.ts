@@ -8,8 +8,9 @@ import { addRequests, FAILED_REPORTED_MAX, noRequests } from '@slipway/kit/obser
 
 import type { FailedRequest, MeteredRequests } from '../store/scaling/request-store.ts';
 
-/** Most workers and endpoints with counts of their own between two collections. */
+/** Most workers and endpoints with counts of their own between two collections, and most workers of an endpoint. */
 const COUNTED_MAX = 20_000;
+const OF_ENDPOINT_MAX = 1_000;
 /** Largest sum of a count: that of an integer column. A sum that would be larger stays there. */
 const COUNT_MAX = 2_147_483_647;
 /** Largest sum of bytes, and of milliseconds. */
@@ -27,6 +28,8 @@ export interface TakenRequests {
 export class RequestMeter {
   readonly #onRequests: (endpointId: string, counts: RequestCounts) => void;
   #counts = new Map<string, MeteredRequests>();
+  /** Workers with counts, by endpoint. */
+  #workersOf = new Map<string, number>();
   #failed = new Map<string, FailedRequest[]>();
 
   /** `onRequests` is called with all counts, for metrics. */
@@ -40,7 +43,10 @@ export class RequestMeter {
     const key = `${endpointId} ${workerId}`;
     let sum = this.#counts.get(key);
     if (!sum) {
-      if (this.#counts.size >= COUNTED_MAX && workerId !== '') return this.#addOf(endpointId, counts);
+      const workers = this.#workersOf.get(endpointId) ?? 0;
+      if ((this.#counts.size >= COUNTED_MAX || workers >= OF_ENDPOINT_MAX) && workerId !== '')
+        return this.#addOf(endpointId, counts);
+      this.#workersOf.set(endpointId, workers + 1);
       sum = { endpointId, workerId, ...noRequests() };
       this.#counts.set(key, sum);
     }
@@ -67,6 +73,7 @@ export class RequestMeter {
     const counts = [...this.#counts.values()];
     const failed = [...this.#failed].flatMap(([endpointId, own]) => own.map((each) => ({ ...each, endpointId })));
     this.#counts = new Map();
+    this.#workersOf = new Map();
     this.#failed = new Map();
     return counts.length + failed.length === 0 ? undefined : { counts, failed };
   }

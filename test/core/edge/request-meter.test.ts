@@ -54,3 +54,20 @@ t.test('sums that grow without end stay at the largest', async (t) => {
   t.equal(steps.length > 0, true);
   t.match((await recorded(good)).ever, { outcomes: [12, 0, 0, 0, 0, 0], bytesIn: 12 });
 });
+
+t.test('thousands of workers that one endpoint invents take no place of another', async (t) => {
+  const meter = new RequestMeter(() => undefined);
+  for (let worker = 0; worker < 30_000; worker += 1) meter.add('invented', `w${worker}`, counts());
+  meter.add('other', 'worker', counts());
+  const taken = meter.take()!.counts;
+  t.match(
+    taken.filter(({ endpointId }) => endpointId === 'other'),
+    [{ workerId: 'worker' }],
+  );
+  t.equal(
+    taken.reduce((sum, { outcomes }) => sum + outcomes[0]!, 0),
+    30_001,
+    'those that are too many are counted together',
+  );
+  t.equal(taken.length, 1_002);
+});
