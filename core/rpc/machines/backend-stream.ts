@@ -74,8 +74,12 @@ interface Watched {
 export class BackendStream {
   readonly #stream: Stream;
   readonly #parts: WatchParts;
-  /** Id of the reporter. Generated until the caller reports its own. */
+  /**
+   * Id of the reporter. Generated until the caller reports its own, which stays: each id has a row for each endpoint,
+   * and a stream with ever new ones would crowd out the demands of others.
+   */
   #reporter: string;
+  #hasReported = false;
   readonly #watched = new Map<string, Watched>();
   /** Latest backends of each endpoint, until they were sent. */
   readonly #changedSets = new Map<string, EndpointRotation>();
@@ -111,7 +115,10 @@ export class BackendStream {
   /** Handles one message at a time, so that an older report never follows a newer one. Never rejects. */
   async #receive({ demands, reporter, leaves }: WatchRotationRequest): Promise<void> {
     this.#stream.pause();
-    if (REPORTER.test(reporter)) this.#reporter = reporter;
+    if (!this.#hasReported && REPORTER.test(reporter)) {
+      this.#reporter = reporter;
+      this.#hasReported = true;
+    }
     // Only this means that nothing is in flight. A stream that breaks, or that this replica ends, means nothing.
     if (leaves) this.#parts.demands.end(this.#reporter);
     for (const [index, demand] of demands.entries()) {

@@ -45,7 +45,7 @@ const FRESH_REPORT_MS = 10_000;
  */
 export function starvedEndpoints(sql: Sql, owned: Fragment): Fragment {
   return sql`
-    SELECT e.id, sum(d.waiting)::int AS waiting FROM endpoint e JOIN endpoint_demand d ON d.endpoint_id = e.id
+    SELECT e.id, sum(d.waiting)::float8 AS waiting FROM endpoint e JOIN endpoint_demand d ON d.endpoint_id = e.id
     WHERE ${owned} AND d.waiting > 0 AND d.waiting_since < now() - ${STARVED_MS}::int * interval '1 ms'
       AND d.reported_at > now() - ${FRESH_REPORT_MS}::int * interval '1 ms'
       AND EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''

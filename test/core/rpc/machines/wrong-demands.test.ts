@@ -1,5 +1,7 @@
 // test: postgres
 /** The stream of facades: keys, endpoints and ids that are rejected. One replica, no agent. */
+import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import { EdgeServiceClient, EndpointDemand } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
@@ -61,6 +63,24 @@ t.test('a malformed id is refused and does not affect others', async (t) => {
     'the demand',
     async () => (await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`).length === 1,
   );
+});
+
+t.test('a stream has one reporter, whatever it names itself later', async (t) => {
+  const balanced = await core.createEndpoint({ ...LB, workersMax: 0 });
+  const client = systemTransport.openClient(EdgeServiceClient, core.replicas[0]!.address);
+  const stream = client.watchRotation(callMetadata(''));
+  stream.on('error', () => undefined).resume();
+  t.teardown(() => {
+    stream.cancel();
+    client.close();
+  });
+  for (let n = 1; n <= 20; n += 1) {
+    const demand = EndpointDemand.fromPartial({ endpointId: balanced, apiKey: core.key, waiting: n });
+    stream.write({ reporter: `reporter${String(n).padStart(8, '0')}`, leaves: false, demands: [demand] });
+  }
+  const rows = () => core.sql`SELECT reporter, waiting FROM endpoint_demand WHERE endpoint_id = ${balanced}`;
+  await waitFor('the last demand', async () => (await rows()).some(({ waiting }) => waiting === 20));
+  t.same(await rows(), [{ reporter: 'reporter00000001', waiting: 20 }]);
 });
 
 t.test('QUEUE_DELAY is refused for a load-balancing endpoint, whose default is REQUEST_COUNT', async (t) => {
