@@ -76,11 +76,11 @@ const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
   ],
   [
     /certificate has expired/i,
-    (address) => `the certificate of ${address} has expired, or the clock of this machine is wrong`,
+    (address) => `the certificate of ${address} has expired, or the clock of this machine or of that one is wrong`,
   ],
   [
     /certificate is not yet valid/i,
-    (address) => `the certificate of ${address} is not valid yet, or the clock of this machine is wrong`,
+    (address) => `the certificate of ${address} is not valid yet, or the clock of this machine or of that one is wrong`,
   ],
   [
     /altnames|does not match certificate/i,

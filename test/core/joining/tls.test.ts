@@ -9,6 +9,9 @@ import { systemTransport } from '@slipway/kit/net/channel';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 import { explainConnection } from '@slipway/kit/net/tls';
 import { TlsSource } from '@slipway/kit/net/tls-source';
+import type { Clock } from '@slipway/kit/time/clock';
+import { systemClock } from '@slipway/kit/time/clock';
+import { DAY_MS } from '@slipway/kit/tls/authority';
 import { AccessServiceClient } from '@slipway/proto/gen/slipway/v1/access_service';
 import postgres from 'postgres';
 import type { Test } from 'tap';
@@ -21,7 +24,7 @@ const rootKey = randomBytes(24).toString('hex');
 const secretKey = randomBytes(32).toString('hex');
 
 /** Starts a replica that speaks TLS at its second address. */
-async function startCore(t: Test, url: string, env: Record<string, string> = {}) {
+async function startCore(t: Test, url: string, env: Record<string, string> = {}, clock: Clock = systemClock) {
   const config = readCoreConfig({
     SLIPWAY_DATABASE_URL: url,
     SLIPWAY_CORE_LISTEN: '127.0.0.1:0,grpcs://127.0.0.1:0',
@@ -29,7 +32,7 @@ async function startCore(t: Test, url: string, env: Record<string, string> = {})
     SLIPWAY_SECRET_KEY: secretKey,
     ...env,
   });
-  const core = buildCore(config, { logger: createLogger('test', 'silent') });
+  const core = buildCore(config, { logger: createLogger('test', 'silent'), clock });
   t.teardown(() => core.stop());
   return core.start();
 }
@@ -72,6 +75,18 @@ t.test('two replicas that start together on a new database have one authority', 
   const [row] = await sql`SELECT authority_certificate, authority_key_sealed FROM installation`;
   t.match(row!['authority_certificate'], /BEGIN CERTIFICATE/);
   t.notMatch((row!['authority_key_sealed'] as Buffer).toString('latin1'), /PRIVATE KEY/, 'the key is sealed');
+});
+
+t.test('a core whose clock is two days ahead, or a hundred behind', async (t) => {
+  for (const [days, cause] of [
+    [2, /is not valid yet, or the clock of this machine or of that one is wrong/],
+    [-100, /has expired, or the clock of this machine or of that one is wrong/],
+  ] as const) {
+    const { url } = await createDatabase(t);
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + days * DAY_MS };
+    const { secureAddress } = await startCore(t, url, {}, clock);
+    t.match(await createBy(secureAddress, { caDigests: [await digestAt(secureAddress)] }), cause);
+  }
 });
 
 t.test('plain text', async (t) => {
