@@ -22,6 +22,7 @@ import { registryAuthIdOf } from '../shared/find-registry-auth.ts';
 import type { OptionValues } from '../table-options.ts';
 import { optionChanges, tableOptions } from '../table-options.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
+import { untilAllNew } from './restart-endpoint.ts';
 
 interface DeployOptions extends OptionValues, BuildOptions {
   name?: string;
@@ -74,7 +75,11 @@ async function deploy(cli: Cli, words: string[], options: DeployOptions): Promis
     throw new UsageError('--input is for endpoints with a queue; send requests to a load-balancing one.');
   const endpoint = await releaseOf(cli, words, options);
   output.result(presentEndpoint(endpoint), () => output.fields(endpointFields(endpoint, output.nowMs())));
-  if (input !== undefined) return runJob(cli, { endpoint: endpoint.id, input, wait: true });
+  if (input !== undefined) {
+    // Else a worker of the release before would answer.
+    if (endpoint.version > 0) await untilAllNew(cli, endpoint);
+    return runJob(cli, { endpoint: endpoint.id, input, wait: true });
+  }
   output.note(`Go on: slipway ${nextStep(endpoint)} ${endpoint.id}`);
 }
 

@@ -27,12 +27,19 @@ export async function restartEndpoint(
 ): Promise<void> {
   const id = await endpointIdOf(cli, named);
   const { endpoint } = await cli.core.endpoints.call((client) => client.restartEndpoint, { id, atOnce });
-  if (wait) await allNew(cli, endpoint!);
+  if (wait) await untilAllNew(cli, endpoint!);
   const { output } = cli;
   output.result(presentEndpoint(endpoint!), () => output.fields(endpointFields(endpoint!, output.nowMs())));
 }
 
-async function allNew(cli: Cli, { id: endpointId, version, workersMin, workersMax }: Endpoint): Promise<void> {
+/**
+ * Waits until the workers before this version are gone and workersMin of this version are ready. Throws RejectedError
+ * when a new one crashes or the release is held.
+ */
+export async function untilAllNew(
+  cli: Cli,
+  { id: endpointId, version, workersMin, workersMax }: Endpoint,
+): Promise<void> {
   const wanted = Math.min(workersMin, workersMax);
   for (;;) {
     const { workers } = await retryWhileAway(cli, () =>
