@@ -1,9 +1,11 @@
 /** Entry of the core process: configuration, start, signals, stop. */
 
+import { collectWhenIdle } from '@slipway/kit/host/collect-when-idle';
 import { ConfigError } from '@slipway/kit/host/env';
 import { reportReady } from '@slipway/kit/host/notify-supervisor';
 import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
 import { buildCore } from './app.ts';
 import type { CoreConfig } from './config.ts';
 import { readCoreConfig } from './config.ts';
@@ -46,6 +48,7 @@ try {
   logger.info({ address, secureAddress, metrics }, 'core is ready');
   reportReady({ address, metrics });
   core.reportActivity();
+  collectWhenIdle(systemClock);
 } catch (error) {
   // Stopped during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

@@ -2,6 +2,7 @@
  * `npm start`: all of Slipway on this machine until Ctrl-C. Run through bootstrap.mjs, which installs what is missing.
  */
 import { extname, join, relative } from 'node:path';
+import { collectWhenIdle } from '@slipway/kit/host/collect-when-idle';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
 import { systemClock } from '@slipway/kit/time/clock';
 import { exampleCurl } from './example-request.ts';
@@ -84,7 +85,10 @@ async function main(): Promise<number> {
   try {
     await Promise.race([
       stopRequested,
-      launcher.start().then((system) => progress.print(summary(system, progress.elapsedSeconds()))),
+      launcher.start().then((system) => {
+        progress.print(summary(system, progress.elapsedSeconds()));
+        collectWhenIdle(systemClock);
+      }),
     ]);
     await stopRequested;
     return 0;

@@ -1,8 +1,10 @@
 /** Entry of the facade process: settings, app, start, signals, stop. */
+import { collectWhenIdle } from '@slipway/kit/host/collect-when-idle';
 import { ConfigError } from '@slipway/kit/host/env';
 import { reportReady } from '@slipway/kit/host/notify-supervisor';
 import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
 import { buildFacade } from './app.ts';
 import type { FacadeConfig } from './config.ts';
 import { readFacadeConfig } from './config.ts';
@@ -32,6 +34,7 @@ process.on('disconnect', stop);
 try {
   const { url, metrics } = await facade.start();
   reportReady({ url, metrics });
+  collectWhenIdle(systemClock);
 } catch (error) {
   // A signal arrived during the start. The stop ends the process.
   if (stopping) await new Promise(() => undefined);

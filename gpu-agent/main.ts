@@ -2,10 +2,12 @@
  * The agent's process: configuration, parts, signals. `--end-if-rejected`: it ends when core rejects its key at
  * the first try.
  */
+import { collectWhenIdle } from '@slipway/kit/host/collect-when-idle';
 import { ConfigError } from '@slipway/kit/host/env';
 import { reportReady } from '@slipway/kit/host/notify-supervisor';
 import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
 import { buildAgent } from './app.ts';
 import type { AgentConfig } from './config.ts';
 import { readAgentConfig } from './config.ts';
@@ -61,6 +63,7 @@ process.on('disconnect', stopForNow);
 try {
   const { address, metrics } = await agent.start();
   reportReady({ address, metrics });
+  collectWhenIdle(systemClock);
 } catch (error) {
   // A stop was requested during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

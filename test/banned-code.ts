@@ -62,7 +62,7 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
         [
           'kit/(time/clock|host/disk|observe/tracing|observe/trace-sender)\\.ts',
           'kit/net/channel\\.ts',
-          '(core|facades|gpu-agent)/app\\.ts',
+          '(core|facades|gpu-agent)/(app|main)\\.ts',
           'core/backup-main\\.ts',
           'gpu-agent/(reaper|clean|manage-models)\\.ts',
           'cli/main\\.ts',

@@ -6,11 +6,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { podmanSkip, startPodman } from '../helpers/engines/podman.ts';
-import { makeWorkerImage } from '../helpers/engines/podman-images.ts';
-import { PYTHONS, skipWithoutPython } from '../helpers/system/handlers.ts';
-import { startSystem } from '../helpers/system/system.ts';
-import { commandLine } from './command-line.ts';
+import { commandLine } from '../../cli/command-line.ts';
+import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
+import { makeWorkerImage } from '../../helpers/engines/podman-images.ts';
+import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
+import { startSystem } from '../../helpers/system/system.ts';
 
 /** An image with the packages of requirements.txt. A build without internet cannot install them. */
 const WITH_SDK = 'localhost/with-sdk:1';
@@ -19,7 +19,7 @@ t.setTimeout(600_000);
 
 t.test('from a folder to the first answer', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();
-  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/all.py'), WITH_SDK);
+  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../../handlers/all.py'), WITH_SDK);
   const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
   const env = Object.fromEntries(Object.entries(podman.env).filter((entry): entry is [string, string] => !!entry[1]));
   const cli = commandLine(t, { ...env, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key });
