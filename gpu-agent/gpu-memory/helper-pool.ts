@@ -1,13 +1,15 @@
 /**
- * Runs requests in helper processes, one request a process. One idle process is kept: a start takes longer than the
- * driver needs for a small worker.
+ * Runs requests in helper processes, one request a process. Idle processes are kept: a start takes longer than the
+ * driver needs for a small worker, and blocks the event loop.
  */
-import type { Clock } from '@slipway/kit/time/clock';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { HelperProcess } from './helper-process.ts';
 import type { HelperRequest } from './helper-protocol.ts';
 
 /** Most requests at the same time: more than a machine has cards. The others wait. */
 const RUNNING_MAX = 16;
+/** How long several processes are kept idle, in milliseconds: moves come in bursts. After that one is kept. */
+const IDLE_MS = 30_000;
 
 /** How a request ended: undefined if well; otherwise the failure, and a text for people. */
 export type HelperFailure = { readonly kind: 'late' | 'failed' | 'aborted'; readonly text: string };
@@ -23,7 +25,9 @@ interface BoundedRequest {
 export class HelperPool {
   readonly #clock: Clock;
   readonly #make: () => HelperProcess;
-  #idle: HelperProcess | undefined;
+  #idle: HelperProcess[] = [];
+  /** Ends idle processes except one. */
+  #trim: Timer | undefined;
   readonly #busy = new Set<HelperProcess>();
   readonly #waiting: (() => void)[] = [];
   #starts: Promise<unknown> = Promise.resolve();
@@ -80,17 +84,20 @@ export class HelperPool {
   close(): void {
     this.#closed = true;
     for (const helper of this.#busy) helper.kill();
-    this.#idle?.kill();
-    this.#idle = undefined;
+    for (const helper of this.#idle.splice(0)) helper.kill();
+    this.#trim?.cancel();
   }
 
   async #take(): Promise<HelperProcess> {
-    const idle = this.#idle && !this.#idle.hasEnded ? this.#idle : undefined;
-    if (idle) this.#idle = undefined;
-    const helper = idle ?? (await this.#start());
+    const helper = this.#takeIdle() ?? (await this.#start());
     this.#busy.add(helper);
     if (this.#closed) helper.kill();
     return helper;
+  }
+
+  #takeIdle(): HelperProcess | undefined {
+    this.#idle = this.#idle.filter(({ hasEnded }) => !hasEnded);
+    return this.#idle.pop();
   }
 
   /** Starts a helper. A start blocks the event loop for some milliseconds, so each runs in a separate tick. */
@@ -105,8 +112,16 @@ export class HelperPool {
 
   #put(helper: HelperProcess): void {
     this.#busy.delete(helper);
-    if (this.#closed || this.#idle || helper.hasEnded) helper.kill();
-    else this.#idle = helper;
+    if (this.#closed || helper.hasEnded) {
+      helper.kill();
+      return;
+    }
+    this.#idle.push(helper);
+    this.#trim?.cancel();
+    if (this.#idle.length === 1) return;
+    this.#trim = this.#clock.after(IDLE_MS, () => {
+      for (const unused of this.#idle.splice(1)) unused.kill();
+    });
   }
 
   async #enter(): Promise<void> {

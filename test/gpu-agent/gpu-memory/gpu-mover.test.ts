@@ -60,7 +60,12 @@ async function setUp(
   } = {},
 ) {
   await cuda.forgetCalls();
-  const helpers = new HelperPool(clock, () => new HelperProcess(env));
+  const started: HelperProcess[] = [];
+  const helpers = new HelperPool(clock, () => {
+    const helper = new HelperProcess(env);
+    started.push(helper);
+    return helper;
+  });
   t.teardown(() => helpers.close());
   const memory = new StandbyMemory(budget, () => ({ total: 256 * GIB, available: 256 * GIB }));
   const mover = new GpuMover({
@@ -72,7 +77,7 @@ async function setUp(
     clock,
   });
   const used = async (): Promise<number[]> => [await cuda.used('GPU-1'), await cuda.used('GPU-2')];
-  return { helpers, memory, mover, used };
+  return { helpers, started, memory, mover, used };
 }
 
 t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
@@ -107,6 +112,22 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.comment(`longest block of the event loop: ${(loop.max / 1e6).toFixed(1)} ms`);
     t.strictSame(await used(), [5_120, 0]);
     t.notMatch(readFileSync('/proc/self/maps', 'utf8'), /libcuda|koffi/);
+  });
+
+  t.test('a burst of moves starts helpers once, and one is left of them 30 s later', async (t) => {
+    const clock = new ManualClock();
+    const { mover, started } = await setUp(t, cuda, { clock });
+    const workers = await Promise.all(
+      [1, 2, 3].map(async () => workerOf(await cuda.process(t, { 'GPU-1': 512 })).worker),
+    );
+    await cuda.pace(200, 100);
+    const moved = await Promise.all(workers.map((worker) => mover.offload(worker, false)));
+    t.equal(started.length, 3);
+    await Promise.all(workers.map((worker, index) => mover.restore(worker, moved[index]!.memory)));
+    await cuda.pace(0, 0);
+    t.equal(started.length, 3);
+    clock.pass(30_000);
+    t.equal(started.filter(({ hasEnded }) => !hasEnded).length, 1);
   });
 
   t.test('a worker of two processes and two cards moves as a whole, and goes on where it was', async (t) => {
