@@ -38,6 +38,7 @@ import { HttpCertificate } from './http-certificate.ts';
 import { HttpProcess } from './http-process.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { readRawBodies } from './plugins/bodies/raw-body.ts';
+import { lingerBeforeClose } from './plugins/connections/lingering-close.ts';
 import { addQueueCors } from './plugins/cors.ts';
 import { handleErrors, queueErrorShape } from './plugins/errors/error-handler.ts';
 import type { UnroutedHandler } from './plugins/errors/unknown-route.ts';
@@ -105,7 +106,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const forms = { edgeKeys, domains, podDomains };
   const routing = new LbRouting(forms);
   const certificate = new HttpCertificate({ config, clock, random, logger });
-  const app = createApp(config, { sessions, tried, routing, forms, random, tls: certificate.options() });
+  const app = createApp(config, { sessions, tried, routing, forms, clock, random, tls: certificate.options() });
   if (config.httpCertFile !== '') certificate.renew(app.server as unknown as Server);
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), responses: budgetOf(config.answersMib) };
@@ -131,7 +132,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   const { peers, link, requests, tunnels, loadBalancer, activator } = balancing;
   addSurfaces(app, {
-    ...{ core, keys, answers, bodies, config, clock, random, logger },
+    ...{ core, keys, answers, bodies, config, clock, random, logger, uploads: uploadParts(config, budgets, clock) },
     ...{ gate, sessions, peers, executor, readiness, rejectUnrouted, forward: workerRelay(balancing) },
   });
   const metricsServer = new MetricsServer({ listen: config.metricsListen, metrics, logger });
@@ -175,6 +176,10 @@ function together(one: CertificateState, other: CertificateState | undefined): C
 
 function budgetOf(mib: number): MemoryBudget {
   return new MemoryBudget({ bytesMax: mib * MIB, ownerBytesMax: (mib * MIB) / ACCOUNT_SHARE });
+}
+
+function uploadParts({ bodyTotalMs: memoryMs, bodyIdleMs: idleMs }: FacadeConfig, { bodies }: Budgets, clock: Clock) {
+  return { memory: bodies, timeouts: { memoryMs, idleMs }, clock };
 }
 
 /** Returns the limits per worker of the config. */
@@ -230,9 +235,10 @@ function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
   addAuthorizer(app, { loadBalancer: balancing.loadBalancer, gate, keys, settings, edgeKeys, clock, logger });
   addRequestState(app);
   nameCallers(app, balancing.peers);
-  addHttpRules(app);
+  addHttpRules(app, clock);
   logRequests(app, clock, logger);
   readRawBodies(app, { timeouts, budget: budgets.bodies, clock });
+  lingerBeforeClose(app.server, clock);
   handleErrors(app, queueErrorShape, logger);
   addLoadBalancing(app, { ...balancing, readFirst });
   addQueueCors(app, config.corsOrigins, balancing);

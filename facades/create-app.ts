@@ -1,7 +1,7 @@
 /** Creates the Fastify app of a facade: ids, routing, limits of Node's HTTP server, and errors outside the routes. */
 
 import type { IncomingMessage } from 'node:http';
-import type { Random } from '@slipway/kit/time/clock';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '@slipway/proto/wire/limits';
 import type { FastifyInstance } from 'fastify';
 import { fastify } from 'fastify';
@@ -32,6 +32,7 @@ interface AppParts {
   tried: TriedRequests;
   routing: LbRouting;
   forms: LbForms;
+  clock: Clock;
   random: Random;
   /** Options of TLS. `undefined`: HTTP is served in plain text. */
   tls: ReturnType<HttpCertificate['options']>;
@@ -40,7 +41,7 @@ interface AppParts {
 /** Creates the HTTP app, without hooks and routes. */
 export function createApp(
   config: FacadeConfig,
-  { sessions, tried, routing, forms, random, tls }: AppParts,
+  { sessions, tried, routing, forms, clock, random, tls }: AppParts,
 ): FastifyInstance {
   const http = serverOptions(config, forms);
   return fastify({
@@ -63,7 +64,7 @@ export function createApp(
     // Our own schemas are typed, so they are not validated against the JSON Schema of JSON Schema: compiling that took
     // a third of a facade's start.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, validateSchema: false } },
-    clientErrorHandler: rejectBrokenRequest,
+    clientErrorHandler: (error, socket) => rejectBrokenRequest(error, socket, clock),
     frameworkErrors: (error, request, reply) => {
       void (error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? rejectUnknown(request, reply) : rejectPath(request, reply));
     },

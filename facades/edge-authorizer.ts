@@ -6,6 +6,7 @@
  */
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { SingleRunService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
@@ -104,7 +105,7 @@ export class EdgeAuthorizer extends SingleRunService {
       },
     );
     // Envoy passes this response to its client.
-    this.#server.on('clientError', rejectBrokenRequest);
+    this.#server.on('clientError', (error, socket) => rejectBrokenRequest(error, socket as Socket, clock));
   }
 
   protected override async onStart(): Promise<void> {

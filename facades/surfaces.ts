@@ -14,6 +14,7 @@ import type { JobParts } from './jobs/job-parts.ts';
 import { accountRoutes } from './openai/account-routes.ts';
 import { batchRoutes } from './openai/batch-routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
+import type { UploadParts } from './openai/upload-body.ts';
 import type { WorkerRelay } from './openai/worker-relay.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import type { UnroutedHandler } from './plugins/errors/unknown-route.ts';
@@ -33,6 +34,7 @@ interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
   readiness: Readiness;
   rejectUnrouted: UnroutedHandler;
   forward: WorkerRelay;
+  uploads: UploadParts;
 }
 
 /** Adds all routes, after the hooks of the app. */
@@ -53,6 +55,7 @@ export function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
     readiness,
     rejectUnrouted,
     forward,
+    uploads,
   } = parts;
   const queue: JobParts = {
     jobs: core.pipelined,
@@ -69,7 +72,7 @@ export function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => accountRoutes(scope, queue, { models: core.models, gate, forward, random }));
-  const batches = { bodies, logger, gate, files: core.files, batches: core.batches };
+  const batches = { answers, bodies, uploads, logger, gate, files: core.files, batches: core.batches };
   app.register(async (scope) => batchRoutes(scope, batches));
   app.register(async (scope) => endpointBatchRoutes(scope, batches));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, clock, logger, gate }));

@@ -26,6 +26,8 @@ const STRIPPED =
   /^(authorization|x-runpod-worker-id|x-(slipway|envoy)-.*|x-forwarded-(for|host|proto|prefix|port)|forwarded|x-real-ip)$/;
 /** Headers that a client cannot drop by naming them in Connection. */
 const NEVER_DROPPED = new Set(['host', 'content-length']);
+/** Host of a request that names none. The same as at an edge (edge/envoy-config/http.ts). */
+const NO_HOST = 'none.invalid';
 
 /** Methods that usually have no body: then they send no Content-Length (RFC 9110, 8.6). */
 const BODYLESS_METHOD = /^(GET|HEAD|DELETE|OPTIONS|TRACE|CONNECT)$/;
@@ -55,6 +57,8 @@ export function requestHeaders(
   const isChunked = headers['transfer-encoding'] !== undefined;
   const before = headers['x-forwarded-for'];
   const added: [string, string | undefined][] = [
+    // HTTP/1.0 needs none, HTTP/1.1 does.
+    ['Host', headers.host === undefined ? NO_HOST : undefined],
     ['X-Forwarded-For', [...(before === undefined ? [] : [before].flat()), remoteAddress].join(', ')],
     ['X-Forwarded-Host', text(headers['x-forwarded-host']) ?? headers.host],
     ['X-Forwarded-Proto', text(headers['x-forwarded-proto']) ?? 'http'],

@@ -14,6 +14,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import { TUNNEL_OPTIONS, TUNNEL_PATH, TUNNEL_PROTOCOL, TUNNEL_STREAMS_MAX, watchTunnel } from '@slipway/kit/net/tunnel';
 import type { Clock } from '@slipway/kit/time/clock';
 import { CoreError } from '@slipway/proto/wire/reason';
+import { linger } from '../plugins/connections/lingering-close.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import { TunnelConnection } from './tunnel-connection.ts';
 
@@ -80,7 +81,7 @@ export class Tunnels extends BaseService {
       if (!socket.destroyed) this.#open(machineId, apiKey, socket, head);
     } catch (error) {
       if (!isUnauthorized(error)) logger.warn({ err: error }, 'opening a tunnel failed');
-      writeRejection(socket, error);
+      writeRejection(socket, error, this.#options.clock);
     }
   }
 
@@ -171,7 +172,7 @@ function isUnauthorized(error: unknown): boolean {
   return error instanceof CoreError && error.reason === 'UNAUTHORIZED';
 }
 
-function writeRejection(socket: Socket, error: unknown): void {
+function writeRejection(socket: Socket, error: unknown, clock: Clock): void {
   const text = error instanceof CoreError ? error.message : 'Something went wrong on our side; it has been logged.';
   const status = isUnauthorized(error) ? '401 Unauthorized' : '503 Service Unavailable';
   const head = [
@@ -180,5 +181,8 @@ function writeRejection(socket: Socket, error: unknown): void {
     'Connection: close',
     `Content-Length: ${Buffer.byteLength(text)}`,
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  socket.write(`${head.join('\r\n')}\r\n\r\n${text}`);
+  linger(socket, clock);
+  // Bytes that nobody reads would hide the end of the connection.
+  socket.resume();
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@slipway/kit/log/logger';
 import { ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/help-link';
+import { DISCARD_BYTES_MAX } from '../plugins/connections/lingering-close.ts';
 import { allowAnyOrigin } from '../plugins/cors.ts';
 import { LbError, toLbError } from './lb-error.ts';
 
@@ -14,14 +15,8 @@ interface RejectedRequest {
 }
 
 /**
- * Most bytes of a rejected body that are read and discarded. The time limit of all requests applies too
- * (facades/app.ts).
- */
-const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
-
-/**
  * Reads and discards the body: a client that sends everything before it reads would otherwise see a broken connection,
- * not the response.
+ * not the response. The time limit of all requests applies too (facades/create-app.ts).
  */
 function drain(request: IncomingMessage): void {
   let bytes = 0;

@@ -11,7 +11,7 @@ const FAULTS = [
   /^[^]*; (Field "\w+" (?:is not defined by type|of required type) [^;]*)$/,
   /^[^]*; (Expected (?:non-nullable )?type "[^"]*" (?:not to be null|to be an object))\.$/,
   /^[^]*; ((?:\w+|Enum "\w+") cannot represent [\w -]*value)\b/,
-  /^[^]*; Value "[^]*" (does not exist in "\w+" enum)\./,
+  /^[^]*" (does not exist in "\w+" enum)\./,
 ];
 
 /** Returns the text with the location and the fault, but without the value. Returns other texts unchanged. */

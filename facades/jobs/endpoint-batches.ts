@@ -5,7 +5,7 @@ import { scanJson } from '@slipway/kit/bytes/json-scan';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 import type { Batch, BatchRequest, BatchServiceClient } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { BatchState } from '@slipway/proto/gen/slipway/v1/batch_service';
-import { RUN_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
+import { DRAFT_REQUESTS_MAX, RUN_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServiceCalls } from '../core-client/service-calls.ts';
@@ -17,7 +17,7 @@ import { handleErrors, queueErrorShape } from '../plugins/errors/error-handler.t
 import type { JobParts } from './job-parts.ts';
 import { endpointIdOf, sendJson } from './job-parts.ts';
 
-interface BatchRouteParts extends Pick<JobParts, 'bodies' | 'logger'> {
+interface BatchRouteParts extends Pick<JobParts, 'answers' | 'bodies' | 'logger'> {
   gate: GateParts;
   batches: ServiceCalls<BatchServiceClient>;
 }
@@ -26,6 +26,8 @@ const LIST_MAX = 100;
 const REQUESTS_MAX = 1_000;
 const REQUESTS_DEFAULT = 100;
 const CALL_MS = 30_000;
+/** About the bytes of the record of a request without its result. */
+const RECORD_BYTES = 128;
 
 /** Adds the routes. */
 export function endpointBatchRoutes(app: FastifyInstance, parts: BatchRouteParts): void {
@@ -65,7 +67,7 @@ function requestRoutes(
   parts: BatchRouteParts,
   { base, reads, writes }: { base: string; reads: Gate; writes: Gate },
 ): void {
-  const { batches } = parts;
+  const { answers, batches } = parts;
   const add = async (request: FastifyRequest, replace: boolean) => {
     const { id: batchId, endpointId } = keyOf(request);
     const added = { endpointId, batchId, replace, inputs: await inputsOf(parts, request, true) };
@@ -90,7 +92,11 @@ function requestRoutes(
     const [offset, limit] = [numberOf(request, 'offset', 0), numberOf(request, 'limit', REQUESTS_DEFAULT)];
     if (limit < 1 || limit > REQUESTS_MAX) throw invalid(`limit must be from 1 to ${REQUESTS_MAX}`);
     const page = { endpointId, batchId, offset, limit };
-    const { requests, total } = await batches.call((client) => client.listRequests, page, again(request));
+    const { answer } = await answers.hold(request, reply, {
+      read: () => batches.call((client) => client.listRequests, page, again(request)),
+      bytesOf: (found) => found.requests.reduce((sum, { result }) => sum + RECORD_BYTES + (result?.length ?? 0), 0),
+    });
+    const { requests, total } = answer;
     const hasMore = offset + requests.length < total && requests.length > 0;
     const list = requests.map(presentRequest).join(',');
     return sendJson(
@@ -132,6 +138,9 @@ function* readInputs(body: Buffer, isNeeded: boolean): Work<Buffer[]> {
         'INVALID_INPUT',
         `requests[${inputs.length}] has no member "input", which must be an object.`,
       );
+    // Core says the same, but must not be sent a million of them.
+    if (inputs.length === DRAFT_REQUESTS_MAX)
+      throw invalid(`A batch may have ${DRAFT_REQUESTS_MAX} requests, not more`);
     inputs.push(input);
   }
   return inputs;

@@ -6,8 +6,7 @@ import type { Random } from '@slipway/kit/time/clock';
 import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
 import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { ModelServiceClient, ModelTarget } from '@slipway/proto/gen/slipway/v1/model_service';
-import { LB_BODY_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
-import { CoreError } from '@slipway/proto/wire/reason';
+import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServiceCalls } from '../core-client/service-calls.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
@@ -95,10 +94,7 @@ async function prepare(
   const operation = target.type === EndpointType.LB ? 'lb' : 'openai';
   await admitToEndpoint(parts.gate, request, reply, { endpointId, operation });
   if (target.type === EndpointType.LB) return forwardedTo(target, asked, request, reply);
-  // Checked before the files of a form are encoded, and again afterwards.
-  if (body.length > RUNSYNC_PAYLOAD_BYTES_MAX) throw tooLarge();
   const input = await parts.bodies.run(accountId, body.length, asked.jobInput(workerModel));
-  if (input.length > RUNSYNC_PAYLOAD_BYTES_MAX) throw tooLarge();
   return jobOf(parts, { request, reply, live, endpointId, input, streaming: asked.streaming });
 }
 
@@ -118,12 +114,4 @@ async function forwarded({ forwarded: request }: ForwardedRequest, parts: Parts,
   const failure = await parts.forward(request);
   if (failure?.code === 'queue_full') await parts.gate.rateLimit?.delayRejection(request.accountId, reply);
   return failure ? sendFailure(reply, failure) : reply.hijack();
-}
-
-function tooLarge(): CoreError {
-  return new CoreError(
-    'PAYLOAD_TOO_LARGE',
-    `As a job the request takes more than the ${RUNSYNC_PAYLOAD_BYTES_MAX} bytes that a queue takes; files count ` +
-      'as base64 there. A load-balancing endpoint takes larger ones.',
-  );
 }

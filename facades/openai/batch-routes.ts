@@ -1,7 +1,7 @@
 /** Files and batches of an account at its OpenAI address (docs/reference/api.md#batches). */
 import { Readable } from 'node:stream';
 import type { Batch, BatchServiceClient } from '@slipway/proto/gen/slipway/v1/batch_service';
-import type { File, FileServiceClient } from '@slipway/proto/gen/slipway/v1/file_service';
+import type { File, FileServiceClient, ReadFileResponse } from '@slipway/proto/gen/slipway/v1/file_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServiceCalls } from '../core-client/service-calls.ts';
@@ -12,13 +12,16 @@ import { modelGate } from '../plugins/authenticate.ts';
 import { isPlainObject, parseSettings, rejectInvalidText } from '../plugins/bodies/json-body.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { handleErrors, openaiErrorShape } from '../plugins/errors/error-handler.ts';
+import type { HeldAnswer } from '../plugins/limits/answer-budget.ts';
 import { presentBatch, presentFile, presentList } from './present-batches.ts';
+import type { UploadParts } from './upload-body.ts';
 import { uploadFile } from './upload-file.ts';
 
-interface BatchRouteParts extends Pick<JobParts, 'bodies' | 'logger'> {
+interface BatchRouteParts extends Pick<JobParts, 'answers' | 'bodies' | 'logger'> {
   gate: GateParts;
   files: ServiceCalls<FileServiceClient>;
   batches: ServiceCalls<BatchServiceClient>;
+  uploads: UploadParts;
 }
 
 /** Largest body of a batch in bytes: sixteen entries of metadata. */
@@ -59,17 +62,21 @@ export function batchRoutes(app: FastifyInstance, parts: BatchRouteParts): void 
 }
 
 /** Adds the upload route. Its handler reads the body while it arrives. */
-function uploadRoute(app: FastifyInstance, { gate, files, logger }: BatchRouteParts): void {
+function uploadRoute(app: FastifyInstance, { gate, files, uploads, logger }: BatchRouteParts): void {
   handleErrors(app, openaiErrorShape, logger);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
   app.post('/openai/v1/files', { onRequest: modelGate(gate, UPLOAD_BYTES_MAX) }, async (request, reply) => {
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
-    return sendJson(reply, JSON.stringify(presentFile(await uploadFile(files, request))));
+    return sendJson(reply, JSON.stringify(presentFile(await uploadFile(files, request, uploads))));
   });
 }
 
-function fileRoutes(app: FastifyInstance, { files }: BatchRouteParts, onRequest: ReturnType<typeof modelGate>): void {
+function fileRoutes(
+  app: FastifyInstance,
+  { files, answers }: BatchRouteParts,
+  onRequest: ReturnType<typeof modelGate>,
+): void {
   app.get('/openai/v1/files', { onRequest }, async (request, reply) => {
     const { order = 'desc', purpose = '' } = request.query as Record<string, string | undefined>;
     if (order !== 'asc' && order !== 'desc') throw new CoreError('INVALID_REQUEST', 'order must be asc or desc.');
@@ -85,10 +92,14 @@ function fileRoutes(app: FastifyInstance, { files }: BatchRouteParts, onRequest:
     sendJson(reply, JSON.stringify(presentFile(await get(request)))),
   );
   app.get('/openai/v1/files/:id/content', { onRequest }, async (request, reply) => {
-    const { bytes } = await get(request);
-    const content = contentOf(files, request);
+    const { id, bytes } = await get(request);
+    const read = (cursor: string) => files.call((client) => client.readFile, { id, cursor }, reading(request));
+    const first = await answers.hold(request, reply, {
+      read: () => read(''),
+      bytesOf: ({ content }) => content.length,
+    });
     reply.headers({ 'content-type': 'application/octet-stream', 'content-length': bytes });
-    return reply.send(Readable.from(content, { objectMode: false, highWaterMark: 1 }));
+    return reply.send(Readable.from(contentOf(first, read), { objectMode: false, highWaterMark: 1 }));
   });
   app.delete('/openai/v1/files/:id', { onRequest }, async (request, reply) => {
     if (request.body instanceof Error) throw request.body;
@@ -99,14 +110,18 @@ function fileRoutes(app: FastifyInstance, { files }: BatchRouteParts, onRequest:
 }
 
 /** Reads a file part by part, as fast as the client takes it. */
-async function* contentOf(files: ServiceCalls<FileServiceClient>, request: FastifyRequest): AsyncGenerator<Buffer> {
-  const id = idOf(request);
-  let cursor = '';
-  do {
-    const part = await files.call((client) => client.readFile, { id, cursor }, reading(request));
+async function* contentOf(
+  { answer: first, pause, prolong }: HeldAnswer<ReadFileResponse>,
+  read: (cursor: string) => Promise<ReadFileResponse>,
+): AsyncGenerator<Buffer> {
+  for (let part = first; ; ) {
     if (part.content.length > 0) yield part.content;
-    cursor = part.nextCursor;
-  } while (cursor !== '');
+    if (part.nextCursor === '') return;
+    // A slow core must not count as an idle client, whose connection is closed.
+    pause();
+    part = await read(part.nextCursor);
+    prolong();
+  }
 }
 
 async function readBatch({ bodies }: BatchRouteParts, request: FastifyRequest) {

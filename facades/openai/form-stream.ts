@@ -1,5 +1,4 @@
 /** Reads a form (multipart/form-data) while it arrives, so that a large file is never in memory as a whole. */
-import type { Readable } from 'node:stream';
 import { boundaryOf, formFault, partHead } from './form-body.ts';
 
 /** A part of a form begins, or some bytes of the part that began last. */
@@ -12,9 +11,9 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const NONE = Buffer.alloc(0);
 
 /** Yields the parts of a form and their bytes, in order. Throws INVALID_REQUEST with the fault. */
-export async function* readFormStream(contentType: string, stream: Readable): AsyncGenerator<FormEvent> {
+export async function* readFormStream(contentType: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<FormEvent> {
   const reader = new FormReader(Buffer.from(`\r\n--${boundaryOf(contentType)}`, 'latin1'));
-  for await (const chunk of stream) yield* reader.read(chunk as Buffer);
+  for await (const chunk of chunks) yield* reader.read(chunk);
   reader.finish();
 }
 

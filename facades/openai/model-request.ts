@@ -2,8 +2,10 @@
  * Reads the model that a request to the account's address names, and makes of it what its endpoint takes: a job for a
  * queue, the request itself for a worker of a load-balancing endpoint. Workers know a model by a name of their own.
  */
+import { characterEnd } from '@slipway/kit/bytes/json-bytes';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 import { openaiJobInput } from '@slipway/kit/openai/job-input';
+import { RUNSYNC_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { scanObject } from '../plugins/bodies/json-body.ts';
 import type { FormField } from './form-body.ts';
@@ -17,7 +19,10 @@ export interface ModelRequest {
   model: string;
   /** Whether the client wants the response as server-sent events. */
   streaming: boolean;
-  /** Returns the input of a job. `workerModel`: name of the model for the workers; empty: as the client named it. */
+  /**
+   * Returns the input of a job. `workerModel`: name of the model for the workers; empty: as the client named it. Throws
+   * PAYLOAD_TOO_LARGE if it is larger than a queue takes.
+   */
   jobInput(workerModel: string): Work<Buffer>;
   /** Returns the body for a worker of a load-balancing endpoint, in pieces. */
   forwarded(workerModel: string): Buffer[];
@@ -27,8 +32,11 @@ export interface ModelRequest {
 const MODEL_BYTES_MAX = 4_096;
 /** Bytes of a file that are encoded between two pauses. A multiple of 3, so that no padding stands in the middle. */
 const BASE64_STEP_BYTES = 3 * 64 * 1024;
+/** Bytes of a text that are written as JSON between two pauses. A control character takes six bytes there. */
+const TEXT_STEP_BYTES = 64 * 1024;
 /** End of a field's name by which clients mark lists. */
 const LIST_MARK = /\[\]$/;
+const QUOTE = Buffer.from('"');
 const COMMA = Buffer.from(',');
 const LIST_END = Buffer.from(']');
 const OBJECT_END = Buffer.from('}');
@@ -58,7 +66,8 @@ function* readJsonRequest(path: string, body: Buffer): Work<ModelRequest> {
     streaming: scan.member('stream')?.equals(TRUE) ?? false,
     // biome-ignore lint/correctness/useYield: small work, in the form of the larger one
     *jobInput(workerModel) {
-      return openaiJobInput(route, forwarded(workerModel));
+      withinQueue(body);
+      return withinQueue(openaiJobInput(route, forwarded(workerModel)));
     },
     forwarded,
   };
@@ -93,31 +102,62 @@ function* formInput(route: string, fields: readonly FormField[], workerModel: st
     members.set(name, [...(members.get(name) ?? []), field]);
   }
   const pieces: Buffer[] = [];
-  for (const [name, values] of members) {
-    const isList = values.length > 1 || LIST_MARK.test(values[0]!.name);
-    pieces.push(Buffer.from(`${pieces.length === 0 ? '{' : ','}${JSON.stringify(name)}:${isList ? '[' : ''}`));
-    for (const [index, value] of values.entries()) {
-      if (index > 0) pieces.push(COMMA);
-      pieces.push(...(yield* valueOf(value, workerModel)));
-    }
-    if (isList) pieces.push(LIST_END);
+  let bytes = 0;
+  for (const piece of formPieces(members, workerModel)) {
+    yield;
+    bytes += piece.length;
+    if (bytes > RUNSYNC_PAYLOAD_BYTES_MAX) throw tooLarge();
+    pieces.push(piece);
   }
-  return openaiJobInput(route, [...pieces, OBJECT_END]);
+  return withinQueue(openaiJobInput(route, pieces));
 }
 
-/** Returns a JSON value in pieces. */
-function* valueOf({ name, filename, contentType, value }: FormField, workerModel: string): Work<Buffer[]> {
-  if (filename === undefined) {
-    const text = name === 'model' && workerModel !== '' ? workerModel : value.toString('utf8');
-    return [Buffer.from(JSON.stringify(text))];
+/** Yields the JSON object of a form in pieces, each made in a short time. */
+function* formPieces(members: ReadonlyMap<string, readonly FormField[]>, workerModel: string): Generator<Buffer> {
+  let before = '{';
+  for (const [name, values] of members) {
+    const isList = values.length > 1 || LIST_MARK.test(values[0]!.name);
+    yield Buffer.from(`${before}${JSON.stringify(name)}:${isList ? '[' : ''}`);
+    before = ',';
+    for (const [index, field] of values.entries()) {
+      if (index > 0) yield COMMA;
+      if (field.filename !== undefined) yield* filePieces(field, field.filename);
+      else yield* textPieces(field.name === 'model' && workerModel !== '' ? Buffer.from(workerModel) : field.value);
+    }
+    if (isList) yield LIST_END;
   }
+  yield OBJECT_END;
+}
+
+function* filePieces({ contentType, value }: FormField, filename: string): Generator<Buffer> {
   const about = JSON.stringify({ filename, content_type: contentType ?? 'application/octet-stream' });
-  const pieces = [Buffer.from(`${about.slice(0, -1)},"data":"`)];
-  for (let at = 0; at < value.length; at += BASE64_STEP_BYTES) {
-    pieces.push(Buffer.from(value.toString('base64', at, at + BASE64_STEP_BYTES), 'latin1'));
-    yield;
+  yield Buffer.from(`${about.slice(0, -1)},"data":"`);
+  for (let at = 0; at < value.length; at += BASE64_STEP_BYTES)
+    yield Buffer.from(value.toString('base64', at, at + BASE64_STEP_BYTES), 'latin1');
+  yield FILE_END;
+}
+
+function* textPieces(value: Buffer): Generator<Buffer> {
+  yield QUOTE;
+  for (let at = 0; at < value.length; ) {
+    const end = characterEnd(value, Math.min(at + TEXT_STEP_BYTES, value.length));
+    yield Buffer.from(JSON.stringify(value.toString('utf8', at, end)).slice(1, -1));
+    at = end;
   }
-  return [...pieces, FILE_END];
+  yield QUOTE;
+}
+
+function withinQueue(input: Buffer): Buffer {
+  if (input.length > RUNSYNC_PAYLOAD_BYTES_MAX) throw tooLarge();
+  return input;
+}
+
+function tooLarge(): CoreError {
+  return new CoreError(
+    'PAYLOAD_TOO_LARGE',
+    `As a job the request takes more than the ${RUNSYNC_PAYLOAD_BYTES_MAX} bytes that a queue takes; files count ` +
+      'as base64 there. A load-balancing endpoint takes larger ones.',
+  );
 }
 
 function modelMissing(): CoreError {

@@ -3,9 +3,10 @@ import type { File, FileServiceClient } from '@slipway/proto/gen/slipway/v1/file
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
 import type { ServiceCalls } from '../core-client/service-calls.ts';
-import { unpack } from '../plugins/bodies/unpack.ts';
 import { readFormStream } from './form-stream.ts';
 import { isForm } from './openai-request.ts';
+import type { UploadParts } from './upload-body.ts';
+import { readUpload } from './upload-body.ts';
 
 /** Size of a piece in bytes, and the longest value of a text field. */
 const PIECE_BYTES = 1024 * 1024;
@@ -19,16 +20,30 @@ interface FileFields {
   expireSeconds: number;
 }
 
-/** Stores the file of a request. Throws CoreError. */
-export async function uploadFile(files: ServiceCalls<FileServiceClient>, request: FastifyRequest): Promise<File> {
+/**
+ * Stores the file of a request. Throws CoreError; then the rest of the body is discarded, so that the client can read
+ * the response.
+ */
+export async function uploadFile(
+  files: ServiceCalls<FileServiceClient>,
+  request: FastifyRequest,
+  parts: UploadParts,
+): Promise<File> {
   if (!isForm(request.sentContentType))
     throw new CoreError('INVALID_REQUEST', 'Send the file as a form (multipart/form-data) with file and purpose.');
+  return readUpload(parts, request, PIECE_BYTES, (chunks) => storeFile(files, request, chunks));
+}
+
+async function storeFile(
+  files: ServiceCalls<FileServiceClient>,
+  request: FastifyRequest,
+  chunks: AsyncIterable<Buffer>,
+): Promise<File> {
   const { apiKey } = request.caller;
   const texts = new Map<string, string>();
   let upload: Upload | undefined;
   let field = '';
-  const { body } = unpack(request.raw, (error) => request.raw.destroy(error));
-  for await (const event of readFormStream(request.sentContentType, body)) {
+  for await (const event of readFormStream(request.sentContentType, chunks)) {
     if (event.kind === 'part') {
       field = event.name;
       if (field === 'file' && upload) throw new CoreError('INVALID_REQUEST', 'The form has two files.');

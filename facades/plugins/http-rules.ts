@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Clock } from '@slipway/kit/time/clock';
 import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance } from 'fastify';
 import { rejectConnect } from './errors/broken-request.ts';
@@ -17,7 +18,7 @@ const ABSOLUTE = /^[^/*]/;
 const CLOSE = { connection: 'close' };
 
 /** Adds the rules to an app, which must be built with `requireHostHeader: false`. */
-export function addHttpRules(app: FastifyInstance): void {
+export function addHttpRules(app: FastifyInstance, clock: Clock): void {
   const expecting = new WeakSet<IncomingMessage>();
   app.server.on('checkExpectation', (request: IncomingMessage, reply: ServerResponse) => {
     expecting.add(request);
@@ -25,7 +26,7 @@ export function addHttpRules(app: FastifyInstance): void {
   });
   // Node silently drops headers beyond its limit.
   app.server.maxHeadersCount = 0;
-  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => rejectConnect(socket));
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => rejectConnect(socket, clock));
   app.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
     const hosts = countHosts(raw.rawHeaders);

@@ -2,15 +2,12 @@
  * Delays a response until the rest of the request body has been read and discarded, behind a proxy. Envoy closes the
  * connection, or over HTTP/2 the stream, when a response is complete before its request, and a client that is still
  * sending would see that instead of the response. Without a proxy the response is sent at once and the rest is read
- * afterwards.
+ * afterwards (connections/lingering-close.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-
-/** Most bytes that are discarded, and longest time in milliseconds; then the response is sent anyway. */
-const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
-const DISCARD_MS_MAX = 20_000;
+import { DISCARD_BYTES_MAX, DISCARD_MS_MAX } from './connections/lingering-close.ts';
 
 /**
  * Headers of requests that come through a proxy, as every edge sends one. Nothing proves them: a client that sends one
@@ -38,7 +35,10 @@ export class ReadBeforeAnswer {
     return rawHeaders.some((name, at) => at % 2 === 0 && OF_PROXIES.has(name.toLowerCase()));
   }
 
-  /** Resolves when the body has been read to its end or its bound, or the client has gone. Never rejects. */
+  /**
+   * Resolves when the body has been read to its end, or up to a bound, or the client has gone. The response is sent in
+   * each case. Never rejects.
+   */
   read(request: IncomingMessage): Promise<void> {
     return new Promise((resolve) => {
       let bytes = 0;

@@ -34,6 +34,8 @@ export const PIPELINE_CALLS_MAX = 1_000;
 export const INPUT_DEPTH_MAX = 256;
 /** Bytes of a worker's log that are kept. */
 export const WORKER_LOG_BYTES_MAX = MIB;
+/** Most requests of a draft of a batch. */
+export const DRAFT_REQUESTS_MAX = 5_000;
 /** Longest Idempotency-Key in characters. */
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 /** Bounds of a caller's wait in milliseconds (docs/reference/api.md#submit). */

@@ -10,6 +10,7 @@ import { request as httpRequest } from '@slipway/kit/net/node-http';
 import type { PathForm } from '@slipway/kit/net/path-form';
 import type { Clock } from '@slipway/kit/time/clock';
 import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
+import { hasBody } from '../../plugins/connections/has-body.ts';
 import type { LbError } from '../lb-error.ts';
 import { headerOverflow, payloadTooLarge, processingTimeout, protocolError, workerFailed } from '../lb-error.ts';
 import { pathFormOf, requestHeaders, responseHeaders } from '../lb-headers.ts';
@@ -17,7 +18,7 @@ import type { LbTarget } from '../lb-target.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import type { ClientSide } from './client-side.ts';
 import { joinSockets } from './join-sockets.ts';
-import { hasBody, RequestBody, sendHeaders } from './request-body.ts';
+import { RequestBody, sendHeaders } from './request-body.ts';
 import type { WorkerConnection } from './worker-connection.ts';
 
 /** Most informational responses (1xx) of one request that are forwarded. They have no backpressure. */

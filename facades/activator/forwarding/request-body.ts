@@ -30,11 +30,6 @@ interface BodyParts {
  */
 type BodyOutcome = 'SENT' | 'EXPECT_REJECTED' | 'NO_CONTINUE' | 'UNREAD';
 
-/** Returns whether a request has a body. */
-export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
 /**
  * Sends the headers now. Node's flushHeaders writes them as UTF-8, which doubles bytes above 0x7f; a write, even an
  * empty one, does not.

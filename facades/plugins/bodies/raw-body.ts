@@ -11,6 +11,7 @@ import type { MemoryBudget, MemoryPermit } from '@slipway/kit/bytes/memory-budge
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { DISCARD_BYTES_MAX } from '../connections/lingering-close.ts';
 import { SlowBody, TooManyRequests } from '../errors/public-error.ts';
 import type { Caller } from '../request-state.ts';
 import type { UnpackedBody } from './unpack.ts';
@@ -27,8 +28,6 @@ interface BodyTimeouts {
   totalMs: number;
 }
 
-/** Most bytes of a rejected body that are read and discarded, so that the client can read the response. */
-const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Largest body, in bytes, that is not counted. Most bodies are smaller: such a body takes no more memory than its
  * request does anyway, and counting costs time.

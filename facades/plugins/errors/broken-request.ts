@@ -4,7 +4,9 @@
  */
 import type { Socket } from 'node:net';
 import { helpLink } from '@slipway/kit/net/help-link';
+import type { Clock } from '@slipway/kit/time/clock';
 import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
+import { isLingering, linger } from '../connections/lingering-close.ts';
 import { HttpRejection } from './http-rejection.ts';
 import { publicError } from './public-error.ts';
 import { shapeOf } from './unknown-route.ts';
@@ -28,23 +30,27 @@ interface BrokenRequest extends Error {
 }
 
 /** Handles Node's `clientError`. */
-export function rejectBrokenRequest(error: BrokenRequest, socket: Socket): void {
+export function rejectBrokenRequest(error: BrokenRequest, socket: Socket, clock: Clock): void {
+  // The rest of a rejected request cannot be parsed either.
+  if (error.code !== 'ECONNRESET' && isLingering(socket)) return;
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
   // An unused connection: the client would take a response for the answer to its first request.
   if (error.code === LATE && socket.bytesRead === 0) return void socket.destroy();
   const refusal = rejectionOf(error.code);
   const begin = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 256) : '';
   const path = REQUEST_LINE.exec(begin)?.[1] ?? '';
-  end(socket, refusal, path);
+  end(socket, refusal, path, clock);
 }
 
 /** Rejects CONNECT, which is for proxies. Node passes its socket on. */
-export function rejectConnect(socket: Socket): void {
+export function rejectConnect(socket: Socket, clock: Clock): void {
   socket.on('error', () => socket.destroy());
-  end(socket, new HttpRejection('There is no such operation.', { status: 404, code: 'not_found' }), '');
+  end(socket, new HttpRejection('There is no such operation.', { status: 404, code: 'not_found' }), '', clock);
+  // Bytes that nobody reads would hide the end of the connection.
+  socket.resume();
 }
 
-function end(socket: Socket, refusal: HttpRejection, path: string): void {
+function end(socket: Socket, refusal: HttpRejection, path: string, clock: Clock): void {
   const body = JSON.stringify(shapeOf(path)(publicError(refusal)));
   const headers = [
     'content-type: application/json; charset=utf-8',
@@ -52,7 +58,8 @@ function end(socket: Socket, refusal: HttpRejection, path: string): void {
     `link: ${helpLink(refusal.code)}`,
     'connection: close',
   ];
-  socket.end([`HTTP/1.1 ${refusal.httpStatus} ${PHRASES[refusal.httpStatus]}`, ...headers, '', body].join('\r\n'));
+  socket.write([`HTTP/1.1 ${refusal.httpStatus} ${PHRASES[refusal.httpStatus]}`, ...headers, '', body].join('\r\n'));
+  linger(socket, clock);
 }
 
 function rejectionOf(code: string | undefined): HttpRejection {

@@ -97,6 +97,11 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
   Requests: [
     row('headers, then 431', '{HTTP_HEADER_BYTES_MAX}, {HTTP_HEADERS_MAX} of them', WIRE),
     row('time in which headers arrive', '{HTTP_HEADERS_MS}', WIRE),
+    row(
+      'rest of a body that is read after its answer',
+      '{DISCARD_BYTES_MAX}; before the connection closes for {DISCARD_MS_MAX}, {SILENCE_MS_MAX} without a byte',
+      'facades/plugins/connections/lingering-close.ts',
+    ),
     row('values in a body of settings (REST, GraphQL)', '{VALUES_MAX}', 'facades/plugins/bodies/json-body.ts'),
     row(
       'GraphQL document',

@@ -1,4 +1,4 @@
-// test: postgres, envoy, 10 s
+// test: postgres, envoy, python, 20 s
 /**
  * Clients that send all of a body before they read, as most do, get the answer through the edge although it was settled
  * before the body had come.
@@ -7,8 +7,11 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
+import type { SendingClient } from '../../helpers/calls/send-all-first.ts';
+import { checkEarlyAnswers } from '../../helpers/calls/send-all-first.ts';
 import { startDirectWay } from '../../helpers/system/direct-way.ts';
 import { skipWithoutEnvoy } from '../../helpers/system/edge.ts';
+import { skipWithoutPython } from '../../helpers/system/handlers.ts';
 
 t.setTimeout(600_000);
 const MIB = 1024 * 1024;
@@ -105,4 +108,14 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
       );
     }
   }
+
+  const clients: SendingClient[] = ['urllib', 'chunked', 'http.client', 'HTTP/1.0'];
+  await t.test('Python clients', { skip: skipWithoutPython('new') }, async (t) => {
+    for (const how of clients) {
+      // Each has its own limit.
+      const queueId = await system.createEndpoint({ command: ['true'], fields: { workersMin: 0 } });
+      const url = `http://${edge.addresses['public']}`;
+      await t.test(how, (t) => checkEarlyAnswers(t, { url, key: system.key, queueId, lbId: id, isEdge: true }, how));
+    }
+  });
 });

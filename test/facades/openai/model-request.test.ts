@@ -1,6 +1,7 @@
 /** Requests to the account's OpenAI address: the model that they name, and what endpoints get of them. */
 import { readModelRequest } from '@slipway/facades/openai/model-request';
 import { workNow } from '@slipway/kit/bytes/sliced-work';
+import { RUNSYNC_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
 import { reasonOf } from '../reason-of.ts';
 
@@ -71,6 +72,44 @@ t.test('a large file is encoded whole', async (t) => {
   const asked = read(Buffer.from(await made.arrayBuffer()), made.headers.get('content-type')!);
   const { openai_input: input } = JSON.parse(workNow(asked.jobInput('')).toString());
   t.ok(Buffer.from(input.file.data, 'base64').equals(bytes));
+});
+
+t.test('a text is written in steps, whole characters in each', async (t) => {
+  const text = `${'x'.repeat(65_534)}\u{1f600}"\n\u0001`.repeat(3);
+  const form = new FormData();
+  form.append('model', 'm');
+  form.append('prompt', text);
+  const made = new Response(form);
+  const asked = read(Buffer.from(await made.arrayBuffer()), made.headers.get('content-type')!);
+  let steps = 0;
+  const work = asked.jobInput('');
+  for (let next = work.next(); ; next = work.next()) {
+    steps += 1;
+    if (!next.done) continue;
+    // A form's line ends are CR LF.
+    t.equal(JSON.parse(next.value.toString()).openai_input.prompt, text.replaceAll('\n', '\r\n'));
+    break;
+  }
+  t.ok(steps > 4, `${steps} steps`);
+});
+
+t.test('a text that is larger as JSON than a queue takes is rejected before it is written', async (t) => {
+  const head = '--x\r\nContent-Disposition: form-data; name="';
+  const body = Buffer.concat([
+    Buffer.from(`${head}model"\r\n\r\nm\r\n${head}prompt"\r\n\r\n`),
+    Buffer.alloc(RUNSYNC_PAYLOAD_BYTES_MAX - 1_000, 1),
+    Buffer.from('\r\n--x--'),
+  ]);
+  const asked = read(body, 'multipart/form-data; boundary=x');
+  let steps = 0;
+  t.equal(
+    reasonOf(() => {
+      for (const work = asked.jobInput(''); !work.next().done; ) steps += 1;
+    }),
+    'PAYLOAD_TOO_LARGE',
+  );
+  // Six bytes for each one.
+  t.ok(steps < RUNSYNC_PAYLOAD_BYTES_MAX / (6 * 64 * 1024) + 10, `${steps} steps`);
 });
 
 t.test('what is rejected', async (t) => {

@@ -1,14 +1,15 @@
 /** Answers to HTTP requests that break off or cannot be parsed. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { rejectBrokenRequest } from '@slipway/facades/plugins/errors/broken-request';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 
 const server = createServer({ headersTimeout: 100, connectionsCheckingInterval: 20 }, (_, reply) => reply.end('ok'));
-server.on('clientError', rejectBrokenRequest);
+server.on('clientError', (error, socket) => rejectBrokenRequest(error, socket as Socket, systemClock));
 await once(server.listen(0, '127.0.0.1'), 'listening');
 t.teardown(() => server.close());
 

@@ -5,13 +5,11 @@
 import { request } from 'node:http';
 import { parentPort, Worker } from 'node:worker_threads';
 
-/** A body to send: `wrap` has the text before and after the shape. */
-export interface ExpensiveBody {
-  url: string;
-  headers: Record<string, string>;
-  shape: string;
-  wrap: [before: string, behind: string];
-}
+/** A body to send, whole or as a shape: `wrap` has the text before and after it. */
+export type ExpensiveBody = { url: string; headers: Record<string, string> } & (
+  | { shape: string; wrap: [before: string, behind: string] }
+  | { body: Uint8Array }
+);
 
 /** The answer to one body. */
 export interface ExpensiveAnswer {
@@ -57,8 +55,8 @@ export function expensiveBodySender() {
   };
 }
 
-function post({ url, headers, shape, wrap: [before, behind] }: ExpensiveBody): Promise<ExpensiveAnswer> {
-  const body = Buffer.from(`${before}${SHAPES[shape]!()}${behind}`);
+function post({ url, headers, ...asked }: ExpensiveBody): Promise<ExpensiveAnswer> {
+  const body = 'body' in asked ? asked.body : Buffer.from(asked.wrap.join(SHAPES[asked.shape]!()));
   return new Promise((resolve, reject) => {
     const sent = request(
       url,

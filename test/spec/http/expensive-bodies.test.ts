@@ -79,9 +79,40 @@ t.test('expensive GraphQL documents and settings delay no other account', async 
     ],
     ['/v1/templates', `{"name":"x","env":{${Array.from({ length: 90_000 }, (_, i) => `"${i}":"1"`).join(',')}}}`],
     ['/v1/templates', `{"name":"${'\\n'.repeat(500_000)}"}`],
+    ['/v1/templates', `{"name":"${'\\"'.repeat(500_000)}"}`],
+    // A name of a member stands in the error as it is.
+    [
+      '/graphql',
+      JSON.stringify({
+        query: 'mutation ($i: EndpointInput!) { saveEndpoint(input: $i) { id } }',
+        variables: { i: { ['; Value "'.repeat(100_000)]: 1 } },
+      }),
+    ],
   ];
   for (const [path, body] of bodies) {
     t.equal(await withoutLongTurns(t, `${path} ${body.slice(0, 30)}`, TURN_MS_MAX, () => post(path, body)), 400);
+  }
+});
+
+t.test('many requests of a batch, and large texts in forms, delay no other account', async (t) => {
+  await system.createEndpoint({
+    command: jsHandler('openai.js'),
+    fields: { name: 'forms', workersMin: 0 },
+    workersMax: 1,
+    ready: 0,
+  });
+  const head = '--x\r\nContent-Disposition: form-data; name=';
+  const form = [`${head}"model"\r\n\r\nforms\r\n${head}"prompt"\r\n\r\n`, '\u0001'.repeat(19_000_000), '\r\n--x--'];
+  const bodies: [path: string, type: string, body: Buffer, status: number][] = [
+    ['/openai/v1/images/edits', 'multipart/form-data; boundary=x', Buffer.from(form.join('')), 400],
+    [`/v2/${parked}/batch`, 'application/json', Buffer.from(`[${'{"input":{}},'.repeat(750_000)}{"input":{}}]`), 400],
+    [`/v2/${parked}/batch`, 'application/json', Buffer.from(`[${'{"input":{}},'.repeat(4_999)}{"input":{}}]`), 200],
+  ];
+  for (const [path, type, body, expected] of bodies) {
+    const status = await withoutLongTurns(t, `${path}, ${body.length} bytes`, TURN_MS_MAX, () =>
+      sender.send({ url: system.url + path, headers: { ...headers, 'content-type': type }, body }),
+    );
+    t.equal(status.status, expected, path);
   }
 });
 

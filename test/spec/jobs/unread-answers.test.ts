@@ -13,6 +13,7 @@ import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';
 import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /**
  * Bytes of one output, of the 20 MiB that it may have. One account has a budget of 32 MiB, enough for one such output.
@@ -20,6 +21,9 @@ import { startSystem } from '../../helpers/system/system.ts';
 const LENGTH = 18_000_000;
 /** Output that fills one page of a stream (8 MiB) and more. */
 const STREAM_LENGTH = 20_000_000;
+/** A file larger than the buffers of a connection, and more readers than parts of 1 MiB fit the account's budget. */
+const FILE_BYTES = 16_000_000;
+const READERS = 40;
 
 const system = await startSystem(t, { facadeEnv: { SLIPWAY_ANSWERS_MIB: '128', SLIPWAY_ANSWER_IDLE_MS: '3000' } });
 const command = jsHandler('all.js');
@@ -30,7 +34,8 @@ await jobs.settled(id);
 
 /** Sends a request and reads only the headers and what fits into buffers, until the answer is read on. */
 async function askAndStall(t: Test, path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
-  const asked = httpRequest(`${system.url}/v2/${endpointId}${path}`, {
+  const whole = path.startsWith('/openai/v1/') ? path : `/v2/${endpointId}${path}`;
+  const asked = httpRequest(system.url + whole, {
     headers: { authorization: `Bearer ${system.key}`, ...headers },
     agent: false,
   });
@@ -164,4 +169,34 @@ t.test('a live feed to a client that does not read holds a page at most, and is 
     read.some(({ whole }) => !whole),
     'after a feed was cut off',
   );
+});
+
+t.test('the requests of a batch with their results wait for buffer capacity', async (t) => {
+  const draft = await jobs.call('POST', '/batch', [{ input: { mode: 'big', length: LENGTH } }]);
+  await jobs.call('POST', `/batch/${draft.json['id']}/finalize`);
+  await waitFor('its result', async () => {
+    const { json } = await jobs.call('GET', `/batch/${draft.json['id']}`);
+    return json['requestCompleted'] === 1;
+  });
+  const stalled = await askAndStall(t, `/batch/${draft.json['id']}/requests`);
+  t.equal(((await jobs.look(id)).output as string).length, LENGTH);
+  t.notOk((await readOn(stalled)).whole, 'after the list was cut off');
+});
+
+t.test('readers of a file hold a part of it each, and are cut off', async (t) => {
+  const form = new FormData();
+  form.append('purpose', 'batch');
+  form.append('file', new Blob([Buffer.alloc(FILE_BYTES, 'line\n')]), 'requests.jsonl');
+  const headers = { authorization: `Bearer ${system.key}` };
+  const made = await fetch(`${system.url}/openai/v1/files`, { method: 'POST', headers, body: form });
+  const { id: fileId } = (await made.json()) as { id: string };
+  // More than an account has memory for: the last ones wait until others are cut off.
+  const readers = Array.from({ length: READERS }, () => askAndStall(t, `/openai/v1/files/${fileId}/content`));
+  const read = await Promise.all((await Promise.all(readers)).map(readOn));
+  t.ok(
+    read.some(({ whole }) => !whole),
+    'not all of them at once',
+  );
+  const again = await fetch(`${system.url}/openai/v1/files/${fileId}/content`, { headers });
+  t.equal((await again.arrayBuffer()).byteLength, FILE_BYTES, 'whoever reads gets all of it');
 });

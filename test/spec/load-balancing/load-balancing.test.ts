@@ -116,6 +116,8 @@ t.test('unusual but legal HTTP passes unchanged both ways', async (t) => {
       `${key}\r\n\r\n`,
   ];
   t.match(await exchange(url, { pieces: foreign }), { status: 400, json: { code: 'invalid_request' } }, 'two hosts');
+  const old = [`GET /v2/${endpointId}/old HTTP/1.0\r\nauthorization: Bearer ${key}\r\n\r\n`];
+  t.match(await exchange(url, { pieces: old }), { status: 200, json: { url: '/old' } }, 'no host, as HTTP/1.0 allows');
   const host = {
     pieces: [
       `GET /v1/endpoints/${'x'.repeat(1_100)}/%ff HTTP/1.1\r\n` +

@@ -1,5 +1,6 @@
 /** The rules of jobs by table: states, policy, retention, ids, outcomes, queue length. */
 
+import { DRAFT_REQUESTS_MAX } from '@slipway/core/domain/batches/batch';
 import type { OutcomeKind, OutcomeRule } from '@slipway/core/domain/jobs/attempt-outcome';
 import { ALWAYS, lossText, outcomeRule } from '@slipway/core/domain/jobs/attempt-outcome';
 import { isJobId, jobId } from '@slipway/core/domain/jobs/job-id';
@@ -141,4 +142,5 @@ t.test('the engine and the wire have the same limits', async (t) => {
   t.equal(limits.IDEMPOTENCY_KEY_LENGTH_MAX, wire.IDEMPOTENCY_KEY_LENGTH_MAX);
   t.equal(limits.WAIT_MS_MAX, wire.WAIT_MS_MAX);
   t.equal(limits.INLINE_INPUT_BYTES_MAX, wire.SIDE_STREAM_BYTES_MIN);
+  t.equal(DRAFT_REQUESTS_MAX, wire.DRAFT_REQUESTS_MAX);
 });
