@@ -10,6 +10,7 @@ import type { DocumentNode, ExecutionArgs } from 'graphql';
 import { execute, getOperationAST, OperationTypeNode } from 'graphql';
 import type { CompiledQuery } from 'graphql-jit';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import { selectsField } from './root-fields.ts';
 
 /**
  * Times that a document runs before it is compiled, which costs more than one run: clients that write values into it
@@ -40,7 +41,8 @@ export function compileReads(): { onExecute(execution: Execution): void } {
       const uses = known.get(args.document) ?? { count: 0, compiled: new Map() };
       known.set(args.document, uses);
       uses.count += 1;
-      const compiled = uses.count > USES_BEFORE ? compiledOf(uses, args) : undefined;
+      const compiled =
+        uses.count > USES_BEFORE && !selectsField(args.document, 'env') ? compiledOf(uses, args) : undefined;
       setExecuteFn(compiled ? (execution) => runCompiled(compiled, execution) : execute);
     },
   };

@@ -103,7 +103,7 @@ export const endpointResolvers = {
       const run =
         (listed ? (await templatesById(context)).get(templateId) : undefined) ??
         (await orNull(readEndpointTemplate(id, context)));
-      return run && (await presentTemplates([run], context))[0];
+      return run && presentTemplates([run], context)[0];
     }) satisfies Resolver<unknown, EndpointRecord>,
     pods: (async ({ id, listed }, _args, context) => {
       const workers = listed ? ((await workersByEndpoint(context)).get(id) ?? []) : await readWorkers(id, context);

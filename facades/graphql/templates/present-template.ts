@@ -6,6 +6,8 @@ import type { GraphqlContext } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { shownFields } from '../table-fields.ts';
 
+type Presented = ReturnType<typeof presentTemplate>;
+
 /** Returns a PodTemplate of the public schema. */
 export function presentTemplate(template: CoreMessage<Template>) {
   return {
@@ -19,18 +21,15 @@ export function presentTemplate(template: CoreMessage<Template>) {
 }
 
 /**
- * Returns PodTemplates of the public schema. With variables, each is built in a separate tick, because a document may
- * ask for the same list under many names. Throws INVALID_REQUEST if the answer has too many variables.
+ * Returns PodTemplates of the public schema. With variables, each is a promise that resolves in a separate tick, so
+ * that it is completed in that tick too: a document may ask for the same list under many names. Throws INVALID_REQUEST
+ * if the answer has too many variables.
  */
-export async function presentTemplates(
+export function presentTemplates(
   templates: readonly CoreMessage<Template>[],
   context: Pick<GraphqlContext, 'selectsEnv' | 'turn' | 'variables'>,
-): Promise<ReturnType<typeof presentTemplate>[]> {
-  const presented: ReturnType<typeof presentTemplate>[] = [];
-  for (const template of templates) {
-    countVariables(context, template.env);
-    if (context.selectsEnv) await context.turn();
-    presented.push(presentTemplate(template));
-  }
-  return presented;
+): (Presented | Promise<Presented>)[] {
+  for (const { env } of templates) countVariables(context, env);
+  if (!context.selectsEnv) return templates.map(presentTemplate);
+  return templates.map((template) => context.turn().then(() => presentTemplate(template)));
 }

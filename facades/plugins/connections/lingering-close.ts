@@ -45,7 +45,7 @@ export function linger(socket: Socket, clock: Clock): void {
   discard(socket, clock);
 }
 
-/** Node calls `destroySoon` when the response was the last of its connection. */
+/** Makes a connection linger when its last response has finished: Node then calls `destroySoon`. */
 function lingerWithRequest(request: IncomingMessage, clock: Clock): void {
   const { socket } = request;
   socket.destroySoon = () => {

@@ -186,6 +186,7 @@ t.test('long lists of one account delay no other account', async (t) => {
     JSON.stringify({ query: `{ ${Array.from({ length: count }, (_, n) => `a${n}: ${of}`).join(' ')} }` });
   const asked: [name: string, path: string, times: number, body?: string][] = [
     ['lists', '/v1/templates', 8],
+    ['one list under many names', '/graphql', 2, named(8, 'podTemplates { env { key value } }')],
     ['many lists without their environments', '/graphql', 16, named(20, 'myself { endpoints { id template { id } } }')],
   ];
   for (const [name, path, times, body] of asked) {

@@ -22,9 +22,10 @@ const LENGTH = 18_000_000;
 /** Output that fills one page of a stream (8 MiB) and more. */
 const STREAM_LENGTH = 20_000_000;
 /** A file larger than the buffers of a connection, and more readers than parts of 1 MiB fit the account's budget. */
-const FILE_BYTES = 16_000_000;
-const READERS = 40;
+const FILE_BYTES = 12_000_000;
+const READERS = 34;
 
+t.setTimeout(600_000);
 const system = await startSystem(t, { facadeEnv: { SLIPWAY_ANSWERS_MIB: '128', SLIPWAY_ANSWER_IDLE_MS: '3000' } });
 const command = jsHandler('all.js');
 const endpointId = await system.createEndpoint({ command });
