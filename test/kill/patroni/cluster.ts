@@ -20,6 +20,7 @@ const PATRONI = join(root, '.slipway-test/patroni/bin/patroni');
 const POSTGRESQL = '/usr/lib/postgresql';
 const PASSWORD = 'failover-of-a-test';
 const ASK_MS = 1_000;
+const START_MS_MAX = 180_000;
 
 /** Settings with which no time limit decides what happens, however slow the machine is. */
 const PATIENT = {
@@ -100,6 +101,8 @@ export class Node {
       PATRONI_POSTGRESQL_CONNECT_ADDRESS: `127.0.0.1:${port}`,
       PATRONI_POSTGRESQL_DATA_DIR: join(this.#home, 'data'),
       PATRONI_POSTGRESQL_BIN_DIR: bin,
+      // By default it is in the home of the user postgres, which all nodes of this machine share.
+      PATRONI_POSTGRESQL_PGPASS: join(this.#home, 'pgpass'),
       PATRONI_SUPERUSER_PASSWORD: PASSWORD,
       PATRONI_REPLICATION_PASSWORD: PASSWORD,
       PATRONI_REWIND_PASSWORD: PASSWORD,
@@ -205,9 +208,9 @@ export async function startCluster(t: Test, isPatient: boolean) {
     return members.some(({ role }) => role === 'leader') && standby?.state === 'streaming';
   };
   nodes[0]!.start();
-  await waitFor('a primary', primary);
+  await waitFor('a primary', primary, START_MS_MAX);
   nodes[1]!.start();
-  await waitFor('a synchronous standby', isWhole);
+  await waitFor('a synchronous standby', isWhole, START_MS_MAX);
   const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join();
   return {
     nodes,
