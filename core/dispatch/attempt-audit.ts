@@ -72,6 +72,8 @@ export class AttemptAudit extends LoopService {
       if (pool.holds(attempt) || arriving.has(id)) continue;
       suspects.add(`${session.id} ${id}`);
       if (!this.#suspects.has(`${session.id} ${id}`)) continue;
+      // The reply of its claim may still come.
+      pool.fence(attempt.workerId);
       const { endpointId, jobId, attempt: number, workerId, machineId } = attempt;
       logger.warn(
         { endpointId, jobId, attempt: number, workerId, machineId },

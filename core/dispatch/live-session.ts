@@ -21,6 +21,8 @@ export interface LiveSession {
   readonly prefetches: boolean;
   /** True after its hello was accepted, until it ends. */
   readonly isOpen: boolean;
+  /** True after its end, which may come before its hello was accepted. */
+  readonly hasEnded: boolean;
   /** When its last message arrived, in monotonic milliseconds. */
   readonly lastSeenAtMs: number;
   /**

@@ -1,4 +1,4 @@
-/** Returns claims of an ended session to the queue. No worker has seen them, so they do not count as attempts. */
+/** Returns claims to the queue that are not sent. No worker has seen them, so they do not count as attempts. */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import { someAttempts } from '@slipway/kit/log/logger';
@@ -24,6 +24,6 @@ export async function returnOrphans(
   if (failed.length > 0)
     logger.warn(
       { err: failed[0]!.reason, ...someAttempts(left) },
-      'claims of an ended session were not returned to the queue',
+      'claims that no worker has seen were not returned to the queue',
     );
 }

@@ -7,21 +7,17 @@ import type { MachineAttempt } from '../domain/jobs/job.ts';
 import type { AssignedJob, ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
 import { OpenWorkers } from './open-workers.ts';
 import type { AssignmentSink, HeldAttempt, WorkerSlots } from './worker-slots.ts';
-import { freeSlots, newWorkerSlots, prefetchedBy } from './worker-slots.ts';
+import { attemptId, freeSlots, newWorkerSlots, prefetchedBy, sinkFor } from './worker-slots.ts';
 
 export type { AssignmentSink, HeldAttempt } from './worker-slots.ts';
+export { attemptId } from './worker-slots.ts';
 
 /** Receives events of the pool. */
 interface SlotPoolListener {
   /** Called when an endpoint has new capacity. */
   onCapacity(endpointId: string): void;
-  /** Called with claims of an ended session, which no worker has seen. */
+  /** Called with claims that must not be sent to their workers. No worker has seen them. */
   onOrphans(jobs: readonly ClaimedJob[]): void;
-}
-
-/** Returns the key of an attempt. It contains the machine: a report of another machine must never match. */
-export function attemptId(key: MachineAttempt): string {
-  return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
 }
 
 export class SlotPool implements SlotSource {
@@ -39,7 +35,7 @@ export class SlotPool implements SlotSource {
     this.#listener = listener;
   }
 
-  /** Adds a worker, or moves it to a new session. Attempts that its agent holds count at once. */
+  /** Adds a worker, or moves it to a new session and fences it. Attempts that its agent holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
     const before = this.#workers.get(slot.workerId);
     const worker = before ?? newWorkerSlots(slot, sink, (this.#ranks += 1));
@@ -49,8 +45,18 @@ export class SlotPool implements SlotSource {
     worker.held.clear();
     worker.sink = sink;
     worker.retired = false;
+    this.fence(slot.workerId);
     for (const attempt of held) this.#hold(worker, attempt);
     this.#list(worker);
+  }
+
+  /**
+   * Makes claims of a worker that are in flight go back to the queue. Call it before their attempts may be given to
+   * others: the replies of the claims may come much later.
+   */
+  fence(workerId: string): void {
+    const worker = this.#workers.get(workerId);
+    if (worker) worker.slot = { ...worker.slot, fence: worker.slot.fence + 1 };
   }
 
   /** Updates a worker's capacity and flags. `shouldRun` defaults to true. */
@@ -118,8 +124,11 @@ export class SlotPool implements SlotSource {
     while (slots.length < count) {
       const worker = this.#open.get(endpointId)?.first();
       if (!worker) break;
-      worker.reserved += 1;
-      slots.push(worker.slot);
+      // The lease may have ended since it was listed.
+      if (freeSlots(worker) > 0) {
+        worker.reserved += 1;
+        slots.push(worker.slot);
+      }
       this.#list(worker);
     }
     return slots;
@@ -152,7 +161,7 @@ export class SlotPool implements SlotSource {
     this.#low.delete(endpointId);
     const open = [...workers]
       .flatMap((worker) => {
-        if (!worker.open || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
+        if (!worker.open || !worker.sink?.holdsLease || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
         // The agent may have stopped prefetching since: it gets more only with what it asks for.
         if (!worker.agentPrefetches) return [{ worker, left: limitOf(asked.get(worker.slot.workerId)?.length ?? 0) }];
         const prefetched = Math.max(prefetchedBy(worker), 0);
@@ -189,8 +198,10 @@ export class SlotPool implements SlotSource {
     for (const job of jobs) {
       const worker = this.#workers.get(job.workerId);
       if (worker) worker.reserved = Math.max(worker.reserved - 1, 0);
-      if (!worker?.sink) {
+      const sink = worker && sinkFor(job, worker);
+      if (!sink) {
         orphans.push(job);
+        if (worker) this.#offer(worker);
         if (worker) this.#forgetWhenUnused(worker);
         continue;
       }
@@ -198,9 +209,9 @@ export class SlotPool implements SlotSource {
       this.#list(worker);
       worker.last = { jobId: job.jobId, inputSize: job.inputSize };
       if (job.prefetched) worker.prefetchedAtRefill += 1;
-      const batch = bySink.get(worker.sink);
+      const batch = bySink.get(sink);
       if (batch) batch.push(job);
-      else bySink.set(worker.sink, [job]);
+      else bySink.set(sink, [job]);
     }
     for (const [sink, batch] of bySink) sink.assign(batch);
     if (orphans.length > 0) this.#listener.onOrphans(orphans);

@@ -4,6 +4,8 @@ import type { AssignedJob, ClaimedJob, Slot } from '../jobs/slots.ts';
 
 /** Receives a worker's assignments. */
 export interface AssignmentSink {
+  /** True while the machine's lease is certain. Without it, others may get the attempts of the machine. */
+  readonly holdsLease: boolean;
   /** Sends committed claims. */
   assign(jobs: readonly ClaimedJob[]): void;
 }
@@ -15,7 +17,8 @@ export interface HeldAttempt extends MachineAttempt {
 
 /** A worker in the pool. */
 export interface WorkerSlots {
-  readonly slot: Slot;
+  /** What a reservation gets. Replaced by each fence. */
+  slot: Slot & { fence: number };
   sink: AssignmentSink | undefined;
   capacity: number;
   /** True if it may get new attempts. */
@@ -43,7 +46,7 @@ export interface WorkerSlots {
 export function newWorkerSlots(slot: Slot, sink: AssignmentSink, rank: number): WorkerSlots {
   const flags = { open: false, shouldRun: true, acceptsPrefetch: false, agentPrefetches: false, retired: false };
   return {
-    slot,
+    slot: { ...slot, fence: 0 },
     sink,
     rank,
     capacity: 0,
@@ -55,9 +58,20 @@ export function newWorkerSlots(slot: Slot, sink: AssignmentSink, rank: number): 
   };
 }
 
+/** Returns the key of an attempt. It contains the machine: a report of another machine must never match. */
+export function attemptId(key: MachineAttempt): string {
+  return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
+}
+
+/** Returns where to send a claim; `undefined` if its attempt may have been given to others since it was claimed. */
+export function sinkFor({ fence }: ClaimedJob, { sink, slot }: WorkerSlots): AssignmentSink | undefined {
+  const isFenced = fence !== undefined && fence < slot.fence;
+  return sink?.holdsLease && !isFenced ? sink : undefined;
+}
+
 /** Returns how many attempts it can take. */
 export function freeSlots(worker: WorkerSlots): number {
-  return worker.open ? -prefetchedBy(worker) : 0;
+  return worker.open && worker.sink?.holdsLease ? -prefetchedBy(worker) : 0;
 }
 
 /** Returns how many jobs it holds beyond its capacity. */

@@ -51,7 +51,7 @@ export class ClaimJobs {
       const plan = this.#options.cursors.plan(endpointId);
       if (!plan) break;
       const claims = await this.#claimByPlan(endpointId, some, plan);
-      claimed.push(...claims.map((claim) => claim.job));
+      claimed.push(...jobsOf(claims, some));
       if (claims.length < some.length) break;
     }
     return claimed;
@@ -71,7 +71,7 @@ export class ClaimJobs {
       plan,
       claimed.map(({ jobId }) => jobId),
     );
-    return claims.map(({ job }) => ({ ...job, prefetched: true }));
+    return jobsOf(claims, slots).map((job) => ({ ...job, prefetched: true }));
   }
 
   async #claimByPlan(
@@ -142,4 +142,10 @@ export class ClaimJobs {
       },
     });
   }
+}
+
+/** Returns the claimed jobs, each with the fence of its slot. */
+function jobsOf(claims: readonly Claim[], slots: readonly Slot[]): ClaimedJob[] {
+  const fences = new Map(slots.map(({ workerId, fence }) => [workerId, fence]));
+  return claims.map(({ job }) => ({ ...job, fence: fences.get(job.workerId) }));
 }

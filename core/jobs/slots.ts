@@ -9,12 +9,19 @@ export interface Slot {
   endpointId: string;
   workerId: string;
   machineId: string;
+  /** The worker's fence when this slot was reserved; see `ClaimedJob.fence`. */
+  fence?: number;
 }
 
 /** A job whose claim is committed. */
 export interface ClaimedJob extends ClaimedRow {
   /** True if the job exceeds what its worker asked for. Default: false. */
   prefetched?: boolean;
+  /**
+   * The fence of its slot. If the worker's is higher by now, the attempt may have been given to others while the claim
+   * was in flight, and it must not be sent. Absent: it is always sent.
+   */
+  fence?: number | undefined;
 }
 
 /**
@@ -30,8 +37,8 @@ export interface SlotSource {
   /** Returns reserved slots that were not used. */
   unreserve(slots: readonly Slot[]): void;
   /**
-   * Sends committed claims to their workers. The slots stay in use until the attempts end. A claim whose session is
-   * gone is recorded as lost and queued again.
+   * Sends committed claims to their workers. The slots stay in use until the attempts end. A claim goes back to the
+   * queue if its session or its machine's lease has ended, or if its worker was fenced since.
    */
   assign(jobs: readonly ClaimedJob[]): void;
 }

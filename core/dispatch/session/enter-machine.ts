@@ -3,7 +3,10 @@
  * another agent. Two agents have one machine id if a data folder was copied; they would end each other's work again
  * and again.
  */
+import type { Logger } from '@slipway/kit/log/logger';
 import type { Hello } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { MachineAttempt } from '../../domain/jobs/job.ts';
+import { WELCOME_MS_MIN } from '../../domain/machines/lease.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { MachineFacts } from '../../store/machines/machine-rows.ts';
@@ -11,6 +14,13 @@ import type { LeaseHolder } from '../../store/machines/machine-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { LiveSession } from '../live-session.ts';
 import type { SessionTable } from '../session-table.ts';
+import { attemptId } from '../slot-pool.ts';
+
+interface LeaveOptions {
+  table: SessionTable;
+  machines: Pick<Stores['machines'], 'leave'>;
+  logger: Logger;
+}
 
 const INSTANCE = /^[\w-]{0,64}$/;
 
@@ -57,9 +67,38 @@ export async function enterMachine(
     heldHere,
   });
   if (holder) throw new DomainError('IN_USE', heldText(machine.id, holder));
+  // The agent may have given up waiting, and must not lose the session that it has opened instead.
+  if (session.hasEnded) return;
   table.enter(session);
   await ephemeral.begin(facts);
   onDrained(await gpuHealth.record(machine.id, gpus));
+}
+
+/** Writes that a session ended. Its machine's lease continues. */
+export function leaveMachine(
+  { machineId, id: sessionId }: LiveSession,
+  { table, machines, logger }: LeaveOptions,
+): void {
+  table.own(
+    machines
+      .leave({ machineId, sessionId })
+      .catch((error: unknown) => logger.debug({ err: error, machineId }, 'the end of a session was not written')),
+  );
+}
+
+/**
+ * Returns the current attempts that a hello does not list. `tookMs`: time since the hello came. An agent that has
+ * waited too long for its welcome has sent another hello, perhaps to another replica, and got attempts there: a late
+ * hello says nothing about attempts that began after it.
+ */
+export function missingFrom<Attempt extends MachineAttempt & { ageMs: number }>(
+  held: readonly MachineAttempt[],
+  current: readonly Attempt[],
+  tookMs: number,
+): Attempt[] {
+  const heldIds = new Set(held.map((attempt) => attemptId(attempt)));
+  const ageMsMin = tookMs < WELCOME_MS_MIN ? -Infinity : tookMs;
+  return current.filter((attempt) => attempt.ageMs >= ageMsMin && !heldIds.has(attemptId(attempt)));
 }
 
 /** Returns the text for the operator, who reads it in the log of the rejected agent. */

@@ -7,13 +7,15 @@ import type { MachineSession } from '../../store/machines/machine-store.ts';
 import type { SessionKey } from '../live-session.ts';
 import type { SessionContext } from './session-context.ts';
 
-interface SessionHeartbeatOptions extends Pick<SessionContext, 'leases' | 'table' | 'logger'> {
+interface SessionHeartbeatOptions extends Pick<SessionContext, 'leases' | 'table' | 'clock' | 'logger'> {
   /** Checked with every heartbeat. */
   key: SessionKey;
   session(): MachineSession;
   isOpen(): boolean;
   /** Called when this heartbeat has extended the lease. */
   onExtended(sequence: number): void;
+  /** Called when the lease may have ended before it was extended: others may have got attempts of the machine. */
+  onLapsed(): void;
   /** Called when another session owns the machine. */
   onSuperseded(): void;
   onUnauthorized(error: DomainError): void;
@@ -28,6 +30,8 @@ export class SessionHeartbeat {
   #latest: number | undefined;
   /** GPU loads that are not stored yet. */
   #gpuLoads: readonly GpuLoad[] | undefined;
+  /** End of the lease as far as it is certain, in monotonic milliseconds. */
+  #leasedUntilMs = -Infinity;
 
   constructor(options: SessionHeartbeatOptions) {
     this.#options = options;
@@ -38,7 +42,23 @@ export class SessionHeartbeat {
     this.#gpuLoads = loads;
   }
 
-  /** Extends the lease. While an extension is in flight only the latest heartbeat waits. */
+  /** True while the machine's lease is certain: counted from before the statement that extended it was sent. */
+  get holdsLease(): boolean {
+    return this.#options.clock.monotonicMs() < this.#leasedUntilMs;
+  }
+
+  /** Extends the lease. Returns false if another session owns the machine. Rejects if the database is unavailable. */
+  async extendLease(gpuLoads?: readonly GpuLoad[]): Promise<boolean> {
+    const { leases, clock, session, onLapsed } = this.#options;
+    const sentAtMs = clock.monotonicMs();
+    if (!(await leases.extend({ ...session(), gpuLoads }))) return false;
+    const hasLapsed = !this.holdsLease;
+    this.#leasedUntilMs = sentAtMs + LEASE_MS;
+    if (hasLapsed) onLapsed();
+    return true;
+  }
+
+  /** Handles a heartbeat. While an extension is in flight only the latest heartbeat waits. */
   extend(sequence: number): void {
     const isInFlight = this.#latest !== undefined;
     this.#latest = sequence;
@@ -47,11 +67,11 @@ export class SessionHeartbeat {
 
   /** Never rejects. A failed extension is not acknowledged; the agent's next heartbeat retries. */
   async #extend(sequence: number): Promise<void> {
-    const { key, leases, logger, session, isOpen, onExtended, onSuperseded, onUnauthorized } = this.#options;
+    const { key, logger, session, isOpen, onExtended, onSuperseded, onUnauthorized } = this.#options;
     try {
       await key.check();
       const gpuLoads = this.#gpuLoads;
-      const extended = await leases.extend({ ...session(), gpuLoads });
+      const extended = await this.extendLease(gpuLoads);
       // Keep a newer value that has arrived since.
       if (this.#gpuLoads === gpuLoads) this.#gpuLoads = undefined;
       if (!extended) onSuperseded();

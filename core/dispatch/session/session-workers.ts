@@ -116,6 +116,14 @@ export class SessionWorkers {
     for (const worker of this.#workers.values()) this.#offer(worker);
   }
 
+  /** Fences all workers: the lease may have ended for a while, and claims from before that must not be sent. */
+  fence(): void {
+    for (const [workerId, worker] of this.#workers) {
+      this.#options.pool.fence(workerId);
+      this.#offer(worker);
+    }
+  }
+
   /** Records that a worker finished an attempt. */
   healthy(workerId: string): void {
     const worker = this.#workers.get(workerId);

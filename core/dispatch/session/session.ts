@@ -19,7 +19,7 @@ import { gpuLoadsFromMessage } from '../reports/gpu-load-messages.ts';
 import { SessionOutbox } from '../session-outbox.ts';
 import type { AssignmentSink, HeldAttempt } from '../slot-pool.ts';
 import { attemptId } from '../slot-pool.ts';
-import { enterMachine, instanceOf } from './enter-machine.ts';
+import { enterMachine, instanceOf, leaveMachine, missingFrom } from './enter-machine.ts';
 import { reportMachine } from './machine-report.ts';
 import { openAssignment } from './open-assignment.ts';
 import { PrefetchRevoker } from './prefetch-revoker.ts';
@@ -45,8 +45,6 @@ export class Session implements AssignmentSink, LiveSession {
   /** True if its agent supports revoking prefetched jobs. */
   #canRevoke = false;
   #lastSeenAtMs: number;
-  /** Attempts recorded as lost at the hello: a claim in flight at that moment must not be sent. */
-  #lost = new Set<string>();
   #gpuUuids: ReadonlySet<string> = new Set();
   #joined: Promise<void> | undefined;
   #state: 'new' | 'open' | 'closed' = 'new';
@@ -65,6 +63,7 @@ export class Session implements AssignmentSink, LiveSession {
       session: () => ({ machineId: this.#machineId, sessionId: this.id }),
       isOpen: () => this.#state === 'open',
       onExtended: (sequence) => this.#outbox.heartbeat(sequence),
+      onLapsed: () => this.#workers?.fence(),
       onSuperseded: () => this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED),
       onUnauthorized: (error) => this.#reject(error),
     });
@@ -96,9 +95,19 @@ export class Session implements AssignmentSink, LiveSession {
     return this.#prefetches;
   }
 
+  /** See AssignmentSink. */
+  get holdsLease(): boolean {
+    return this.#heartbeat.holdsLease;
+  }
+
   /** True after its hello was accepted, until it ends. */
   get isOpen(): boolean {
     return this.#state === 'open';
+  }
+
+  /** True after its end, which may come before its hello was accepted. */
+  get hasEnded(): boolean {
+    return this.#state === 'closed';
   }
 
   /** When its last message arrived, in monotonic milliseconds. */
@@ -144,9 +153,7 @@ export class Session implements AssignmentSink, LiveSession {
   assign(jobs: readonly ClaimedJob[]): void {
     const assignments = jobs.flatMap((job) => {
       this.#context.reports.used(job.workerId);
-      if (!this.#lost.has(attemptId(job))) return openAssignment(job, this.#context) ?? [];
-      this.#context.pool.release(job);
-      return [];
+      return openAssignment(job, this.#context) ?? [];
     });
     this.#outbox.assign(assignments);
   }
@@ -180,16 +187,19 @@ export class Session implements AssignmentSink, LiveSession {
   }
 
   async #join({ hello, models: reported }: SessionRequest): Promise<void> {
-    const { table, workers, running, pods, containers, models, attempts, leases, desired, logger } = this.#context;
+    const { table, workers, running, pods, containers, models, attempts, desired, clock, logger } = this.#context;
+    const helloAtMs = clock.monotonicMs();
     const machine = machineFromMessage(hello?.machine);
     await this.#key.bind(machine.id);
-    if (this.#hasEnded()) return;
+    if (this.hasEnded) return;
     this.#machineId = machine.id;
     this.#gpuUuids = new Set(machine.gpus.map(({ uuid }) => uuid));
     this.#instance = instanceOf(hello!);
     this.#prefetches = hello!.prefetches;
     this.#canRevoke = hello!.recalls;
     await enterMachine(this, hello!.replaces, machine, this.#context);
+    // Its end did not find the row that the hello has written since.
+    if (this.hasEnded) return leaveMachine(this, this.#context);
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await running.ofMachine(machine.id);
     const own = await workers.endpointsOf(
@@ -198,12 +208,9 @@ export class Session implements AssignmentSink, LiveSession {
     );
     // Their rows may be deleted already.
     for (const { workerId, endpointId } of current) own.set(workerId, endpointId);
-    const heldIds = new Set(held.map(attemptId));
-    const lost = current.filter((attempt) => !heldIds.has(attemptId(attempt)));
+    const lost = missingFrom(held, current, clock.monotonicMs() - helloAtMs);
     // Only while this session still owns the machine: a newer one may hold attempts that this hello cannot know.
-    if (!(await leases.extend({ machineId: machine.id, sessionId: this.id })))
-      return this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
-    this.#lost = new Set(lost.map(attemptId));
+    if (!(await this.#heartbeat.extendLease())) return this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
     const ended = { kind: 'LOST', output: undefined, error: 'its agent came back without it' } as const;
     await Promise.all(
       lost.map(({ endpointId, jobId, attempt, machineId }) =>
@@ -269,10 +276,6 @@ export class Session implements AssignmentSink, LiveSession {
     }
   }
 
-  #hasEnded(): boolean {
-    return this.#state === 'closed';
-  }
-
   #reject(error: unknown): void {
     if (this.#state === 'closed') return;
     this.#context.logger.warn({ err: error, machineId: this.#machineId }, 'session rejected');
@@ -286,14 +289,6 @@ export class Session implements AssignmentSink, LiveSession {
     this.#outbox.drop();
     this.#inbox.close();
     this.#workers?.end();
-    const { table, machines, logger } = this.#context;
-    if (!opened || !table.leave(this)) return;
-    table.own(
-      machines
-        .leave({ machineId: this.#machineId, sessionId: this.id })
-        .catch((error: unknown) =>
-          logger.debug({ err: error, machineId: this.#machineId }, 'the end of a session was not written'),
-        ),
-    );
+    if (opened && this.#context.table.leave(this)) leaveMachine(this, this.#context);
   }
 }

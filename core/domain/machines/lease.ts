@@ -18,6 +18,9 @@ export const SILENCE_MS_MAX = LEASE_MS;
 /** Silence of a session after which its agent's successor need not wait for the end of the lease, in milliseconds. */
 export const SUCCESSION_MS = 2 * HEARTBEAT_PERIOD_MS;
 
+/** Agents wait at least so many milliseconds for the answer to a hello, unless their connection breaks before. */
+export const WELCOME_MS_MIN = 5_000;
+
 if (HEARTBEAT_PERIOD_MS * (HEARTBEATS_MISSED_MAX + 1) >= LEASE_MS) {
   throw new Error('a lease must outlive the heartbeats that may go missing');
 }

@@ -237,6 +237,7 @@ function claimedJob(job: NewJob, slot: Slot): ClaimedJob {
     attempt: 1,
     workerId: slot.workerId,
     machineId: slot.machineId,
+    fence: slot.fence,
     input: job.input.length <= INLINE_INPUT_BYTES_MAX ? job.input : undefined,
     inputSize: job.input.length,
     s3ConfigSealed: job.s3ConfigSealed,

@@ -67,10 +67,14 @@ export class RunningJobs {
     return new Map([...found].map(([id, own]) => [id, own.flatMap(heldOf)]));
   }
 
-  /** Returns all attempts of a machine by a full scan, on the hot pool, whose plan uses the index of machines. */
-  async ofMachine(machineId: string): Promise<CurrentAttempt[]> {
-    return this.#hot<CurrentAttempt[]>`
-      SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId"
+  /**
+   * Returns all attempts of a machine with their age in milliseconds, by a full scan, on the hot pool, whose plan uses
+   * the index of machines.
+   */
+  async ofMachine(machineId: string): Promise<(CurrentAttempt & { ageMs: number })[]> {
+    return this.#hot<(CurrentAttempt & { ageMs: number })[]>`
+      SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId",
+        (extract(epoch FROM now() - started_at) * 1000)::float8 AS "ageMs"
         FROM job
       WHERE machine_id = ${machineId} AND state = 'IN_PROGRESS'`;
   }

@@ -24,7 +24,7 @@ function setup() {
   const arriving = new Set<string>();
   const lost: (readonly object[])[] = [];
   const clock = new ManualClock();
-  const sink: AssignmentSink = { assign: () => {} };
+  const sink: AssignmentSink = { holdsLease: true, assign: () => {} };
   const workers = new SessionWorkers(sink, new Map([['w', 'e']]), {
     machineId: 'm',
     sessionId: 's',

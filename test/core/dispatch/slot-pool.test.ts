@@ -6,7 +6,8 @@ import type { ClaimedJob, Slot } from '@slipway/core/jobs/slots';
 import t from 'tap';
 
 const slot = (workerId: string, endpointId = 'e'): Slot => ({ workerId, endpointId, machineId: 'm' });
-const job = (jobId: string, workerId: string): ClaimedJob => ({
+const job = (jobId: string, workerId: string, fence?: number): ClaimedJob => ({
+  fence,
   endpointId: 'e',
   jobId,
   attempt: 1,
@@ -21,7 +22,11 @@ function setup() {
   const sent: string[] = [];
   const orphans: string[] = [];
   const room: string[] = [];
+  const lease = { held: true };
   const sink = (): AssignmentSink => ({
+    get holdsLease() {
+      return lease.held;
+    },
     assign: (jobs) => {
       sent.push(...jobs.map((claimed) => claimed.jobId));
     },
@@ -34,7 +39,7 @@ function setup() {
       orphans.push(...jobs.map((claimed) => claimed.jobId));
     },
   });
-  return { pool, sent, orphans, room, sink };
+  return { pool, sent, orphans, room, sink, lease };
 }
 
 t.test('spreads over workers and never exceeds capacity', async (t) => {
@@ -176,19 +181,34 @@ t.test('a reconnect keeps reserved slots and held attempts', async (t) => {
   const first = sink();
   pool.attach(slot('a'), first, []);
   pool.update('a', { capacity: 3, open: true });
-  pool.reserve('e', 1);
+  const [taken] = pool.reserve('e', 1);
   const second = sink();
   pool.attach(slot('a'), second, [{ endpointId: 'e', jobId: 'j0', attempt: 1, workerId: 'a', machineId: 'm' }]);
   pool.detach('a', first);
   pool.update('a', { capacity: 3, open: true });
   t.equal(pool.reserve('e', 5).length, 1, 'one is held, one is out');
-  pool.assign([job('j1', 'a')]);
-  t.same([sent, orphans], [['j1'], []], 'the claim of the first session goes to the second');
+  pool.assign([job('j1', 'a', taken!.fence)]);
+  t.same([sent, orphans], [[], ['j1']], 'the claim of the first session goes back to the queue');
   t.same(
     pool.heldBy('a').map((held) => held.jobId),
-    ['j0', 'j1'],
+    ['j0'],
   );
+  t.equal(pool.reserve('e', 5).length, 1, 'its slot is free');
   t.equal(pool.workerOf({ endpointId: 'e', jobId: 'j0', attempt: 1, machineId: 'm' }), 'a');
+});
+
+t.test('without a lease nothing is reserved, and a claim goes back to the queue', async (t) => {
+  const { pool, sent, orphans, sink, lease } = setup();
+  pool.attach(slot('a'), sink(), []);
+  pool.update('a', { capacity: 2, open: true });
+  const [taken] = pool.reserve('e', 1);
+  lease.held = false;
+  t.same(pool.reserve('e', 1), []);
+  pool.assign([job('j1', 'a', taken!.fence)]);
+  t.same([sent, orphans, pool.hasCapacity('e')], [[], ['j1'], false]);
+  lease.held = true;
+  pool.update('a', { capacity: 2, open: true });
+  t.equal(pool.reserve('e', 5).length, 2);
 });
 
 t.test('a lowered capacity revokes nothing and offers nothing new', async (t) => {
