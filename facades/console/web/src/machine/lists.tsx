@@ -35,7 +35,7 @@ export function Pods({ view: { pods, nowMs, accounts } }: { view: MachinePageVie
                   <Badge word={state} />
                 </td>
                 <td>{ago(sinceMs, nowMs)}</td>
-                <td>
+                <td className="wide">
                   <span className="text" title={image}>
                     {image || 'none: a command of the host'}
                   </span>
@@ -81,7 +81,7 @@ export function Images({ view: { images, imageCount, imageBytes } }: { view: Mac
           <tbody>
             {images.map(({ name, digest, bytes: size }) => (
               <tr key={name}>
-                <th scope="row">
+                <th scope="row" className="wide">
                   <span className="text" title={name}>
                     {name}
                   </span>
