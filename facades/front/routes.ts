@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/help-link';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import { errorsList } from './errors-list.ts';
 
 interface FrontParts {
@@ -76,15 +76,18 @@ function sendPage(reply: FastifyReply, text: string): FastifyReply {
 
 /** Adds the routes. */
 export async function frontRoutes(app: FastifyInstance, { ready }: FrontParts): Promise<void> {
-  app.get('/', async (request, reply) => {
+  // Many probes ask with HEAD.
+  const read = (url: string, handler: RouteHandlerMethod): void =>
+    void app.route({ method: ['GET', 'HEAD'], url, handler });
+  read('/', async (request, reply) => {
     reply.header('vary', 'accept').header('x-content-type-options', 'nosniff');
     if (!request.headers.accept?.includes('text/html')) return reply.header('content-type', JSON_TYPE).send(JSON_TEXT);
     return sendPage(reply, FRONT_PAGE);
   });
   for (const path of [ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST])
-    app.get(path, async (_request, reply) => sendPage(reply.header('x-content-type-options', 'nosniff'), ERRORS_PAGE));
-  app.get('/healthz', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
+    read(path, async (_request, reply) => sendPage(reply.header('x-content-type-options', 'nosniff'), ERRORS_PAGE));
+  read('/healthz', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
+  read('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
     if (await ready()) return reply.send({ status: 'ok' });
     const error = 'Core or its database does not answer, or this facade stops; requests would be answered 503.';

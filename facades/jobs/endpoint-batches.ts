@@ -14,6 +14,7 @@ import { queueGate } from '../plugins/authenticate.ts';
 import { scanObject } from '../plugins/bodies/json-body.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { handleErrors, queueErrorShape } from '../plugins/errors/error-handler.ts';
+import { isId } from '../plugins/public-id.ts';
 import type { JobParts } from './job-parts.ts';
 import { endpointIdOf, sendJson } from './job-parts.ts';
 
@@ -84,6 +85,7 @@ function requestRoutes(
   app.delete(`${base}/:batchId/requests/:requestId`, writes, async (request, reply) => {
     const { id: batchId, endpointId } = keyOf(request);
     const { requestId } = request.params as { requestId: string };
+    if (!isId(requestId)) throw new CoreError('NOT_FOUND', 'There is no such request.');
     await batches.call((client) => client.removeRequest, { endpointId, batchId, requestId }, once(request));
     return sendJson(reply, JSON.stringify({ id: requestId, deleted: true }));
   });
@@ -174,7 +176,9 @@ function presentRequest({ id, state, result, startTime, endTime }: BatchRequest)
 }
 
 function keyOf(request: FastifyRequest): { id: string; endpointId: string } {
-  return { id: (request.params as { batchId: string }).batchId, endpointId: endpointIdOf(request) };
+  const { batchId: id } = request.params as { batchId: string };
+  if (!isId(id)) throw new CoreError('NOT_FOUND', 'There is no such batch.');
+  return { id, endpointId: endpointIdOf(request) };
 }
 
 function numberOf({ query }: FastifyRequest, name: string, fallback: number): number {

@@ -13,6 +13,7 @@ import { isPlainObject, parseSettings, rejectInvalidText } from '../plugins/bodi
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { handleErrors, openaiErrorShape } from '../plugins/errors/error-handler.ts';
 import type { HeldAnswer } from '../plugins/limits/answer-budget.ts';
+import { isId } from '../plugins/public-id.ts';
 import { presentBatch, presentFile, presentList } from './present-batches.ts';
 import type { UploadParts } from './upload-body.ts';
 import { uploadFile } from './upload-file.ts';
@@ -175,8 +176,11 @@ function invalid(text: string): CoreError {
   return new CoreError('INVALID_REQUEST', `${text}.`);
 }
 
+/** Throws NOT_FOUND for anything that cannot be an id, so that it never reaches core. */
 function idOf(request: FastifyRequest): string {
-  return (request.params as { id: string }).id;
+  const { id } = request.params as { id: string };
+  if (!isId(id)) throw new CoreError('NOT_FOUND', 'There is no such file or batch.');
+  return id;
 }
 
 function reading({ caller: { apiKey } }: FastifyRequest) {

@@ -49,7 +49,7 @@ function addOperation(
 ): void {
   const { method, path, query, checksQuery, body, status, tag } = operation;
   app.route({
-    method,
+    method: operation.open ? [method, 'HEAD'] : method,
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(operation.open ? {} : { onRequest: gated }),
     handler: async (request, reply) => {

@@ -127,6 +127,23 @@ t.test('metadata of a batch that would be lost or changed is 400', async (t) => 
   }
 });
 
+t.test('what cannot be an id of a file, batch or request is 404', async (t) => {
+  const headers = { authorization: `Bearer ${system.key}` };
+  const ids = ['%00', 'a%2Fb', '%F0%9F%98%80', 'x'.repeat(200)];
+  for (const id of ids)
+    for (const [method, path] of [
+      ['GET', `/openai/v1/files/${id}`],
+      ['GET', `/openai/v1/files/${id}/content`],
+      ['DELETE', `/openai/v1/files/${id}`],
+      ['GET', `/openai/v1/batches/${id}`],
+      ['POST', `/openai/v1/batches/${id}/cancel`],
+      ['GET', `/v2/${endpointId}/batch/${id}`],
+      ['POST', `/v2/${endpointId}/batch/${id}/finalize`],
+      ['DELETE', `/v2/${endpointId}/batch/batch_x/requests/${id}`],
+    ] as const)
+      t.equal((await fetch(system.url + path, { method, headers })).status, 404, `${method} ${path}`);
+});
+
 t.test('a batch of an endpoint: draft, requests, finalize, results', async (t) => {
   const at = (path: string, method = 'GET', body?: unknown) =>
     fetch(`${system.url}/v2/${endpointId}/batch${path}`, {

@@ -50,7 +50,7 @@ t.test('another method on a known path: 405 with Allow', async (t) => {
     ['POST', '/v1/openapi.json', 'GET, HEAD'],
     ['DELETE', `${jobs.base}//status/x/`, 'GET, HEAD, POST'],
     ['OPTIONS', `${jobs.base}/openai/v1/models`, undefined],
-    ['POST', '/', 'GET'],
+    ['POST', '/', 'GET, HEAD'],
     ['QUERY', run, 'POST'],
   ] as const;
   for (const [method, path, allow] of cases) {
@@ -65,6 +65,15 @@ t.test('another method on a known path: 405 with Allow', async (t) => {
     message: String,
   });
   t.equal((await send(requestText('PUT', '/v1/nothing', KEY, Buffer.alloc(0)))).status, 404);
+});
+
+t.test('HEAD of what needs no key', async (t) => {
+  for (const path of ['/', '/healthz', '/readyz', '/docs/errors', '/v1/openapi.json', '/v2/openapi.json']) {
+    const [whole, head] = await Promise.all([fetch(system.url + path), fetch(system.url + path, { method: 'HEAD' })]);
+    t.equal(head.status, 200, path);
+    t.equal(head.headers.get('content-type'), whole.headers.get('content-type'));
+    t.equal(Number(head.headers.get('content-length')), (await whole.arrayBuffer()).byteLength);
+  }
 });
 
 t.test('one Host, and no expectation but 100-continue', async (t) => {
