@@ -12,8 +12,18 @@ const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 /** Clients of a seed. */
 const JOBS = 60;
 
-function find({ name, seeds }: (typeof PLANTED)[number]): Promise<SeedsReport | undefined> {
-  const args = [MAIN, '--planted', name, '--seeds', String(seeds), '--jobs', String(JOBS), '--json'];
+function find({ name, seeds, slow = false }: (typeof PLANTED)[number]): Promise<SeedsReport | undefined> {
+  const args = [
+    MAIN,
+    '--planted',
+    name,
+    '--seeds',
+    String(seeds),
+    '--jobs',
+    String(JOBS),
+    '--json',
+    ...(slow ? ['--slow'] : []),
+  ];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { maxBuffer: 2 ** 28 }, (_error, stdout) => {
       resolve(stdout === '' ? undefined : (JSON.parse(stdout) as SeedsReport));

@@ -14,6 +14,8 @@ interface PlantedBug {
   patches: readonly Patch[];
   /** Seeds within which it must be found. 0: the world does not find it yet. */
   seeds: number;
+  /** It is looked for with a slow database in place of faults. Default: false. */
+  slow?: boolean;
 }
 
 /** Makes a bug of one patch. */
@@ -230,6 +232,23 @@ export const PLANTED: readonly PlantedBug[] = [
         find: 'substring(${output.blob}::bytea FROM output_start FOR output_length) FROM written',
         put: `substring(\${output.blob}::bytea FROM output_start FOR output_length) FROM written
           ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = NULL`,
+      },
+    ],
+  },
+  {
+    name: 'hello of a connection that its agent has left',
+    seeds: 5,
+    slow: true,
+    patches: [
+      {
+        file: 'core/dispatch/session/session.ts',
+        find: 'if (this.hasEnded) return leaveMachine(this, this.#context);',
+        put: '',
+      },
+      {
+        file: 'core/dispatch/session/enter-machine.ts',
+        find: 'const ageMsMin = tookMs < WELCOME_MS_MIN ? -Infinity : tookMs;',
+        put: 'const ageMsMin = tookMs < Infinity ? -Infinity : 0;',
       },
     ],
   },

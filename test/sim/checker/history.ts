@@ -4,13 +4,20 @@
  */
 import type { JobState } from '@slipway/core/domain/jobs/job-state';
 
+/** One try of a submission. */
+export interface Send {
+  atMs: number;
+  /** When its answer came, or its replica died: it makes no job any more. `undefined`: it still may. */
+  overMs: number | undefined;
+}
+
 /** A submission that was acknowledged. */
 export interface Acknowledged {
   is: 'acknowledged';
   /** Begin of the first try. */
   fromMs: number;
-  /** Times at which its tries were sent. A try without an answer may make the job as well. */
-  sentMs: readonly number[];
+  /** Its tries. One without an answer may make the job as well, while others are sent. */
+  sends: readonly Readonly<Send>[];
   atMs: number;
   job: string;
   endpoint: string;

@@ -14,6 +14,9 @@ import type {
   Violation,
 } from './history.ts';
 
+/** A send without an answer makes a job within so many milliseconds, or never. */
+const SEND_MS_MAX = 60_000;
+
 export interface Story {
   job: string;
   endpoint: string;
@@ -91,16 +94,16 @@ export function mayBeGoneAtMs({ acknowledged, changed }: Story): number {
 }
 
 /**
- * Returns whether the job may have been made anew between two instants: it was purged or had expired, and a client
- * that had no answer yet then sent its submission again. A job has the id of its request, so it has its old id. The
- * send that makes the job may get no answer either. A client that already had its answer does not send again, and a
- * send from before a purge must not take effect later.
+ * Returns whether the job may have been made anew between two instants: it was purged or had expired, and a send of its
+ * submission was in flight then, or came later. A job has the id of its request, so it has its old id. The send that
+ * makes the job may get no answer, and its client may have had its answer by another send. A send that was answered, or
+ * whose replica was dead, before the job was gone must not make it.
  */
 export function isMadeAnew(story: Story, fromMs: number, toMs: number): boolean {
   const purges = story.changed.filter(({ is }) => is === 'purge').map((change) => change.fromMs);
   const goneMs = Math.min(mayBeGoneAtMs(story), ...purges);
-  const sends = story.acknowledged.filter(({ atMs }) => atMs > fromMs).flatMap(({ sentMs }) => sentMs);
-  return sends.some((atMs) => atMs > goneMs && atMs < toMs);
+  const sends = story.acknowledged.flatMap((event) => event.sends);
+  return sends.some(({ atMs, overMs = atMs + SEND_MS_MAX }) => atMs < toMs && overMs > Math.max(goneMs, fromMs));
 }
 
 /** Returns the token in an output or an error. */

@@ -1,5 +1,6 @@
 /** Calls of simulated clients and facades at replicas. */
 import type { JobCalls } from '@slipway/core/jobs/job-engine';
+import type { Send } from '../checker/history.ts';
 import type { Being } from '../world/being.ts';
 import type { World } from '../world/world.ts';
 import type { SimReplica } from './replica.ts';
@@ -26,18 +27,21 @@ interface AskOptions {
   noticesDeath?: boolean;
   /** Receives the replica that is asked. */
   onAsked?(replica: SimReplica): void;
+  /** Receives the call, which may take effect after its caller has given up. */
+  sends?: Send[];
 }
 
 /** Makes a call at some replica. */
 export async function askReplica<Value>(
   { world, replicas }: Asking,
   call: (calls: JobCalls) => Promise<Value>,
-  { ms = CALL_MS, noticesDeath = false, onAsked }: AskOptions = {},
+  { ms = CALL_MS, noticesDeath = false, onAsked, sends }: AskOptions = {},
 ): Promise<Answer<Value>> {
   const living = replicas();
   if (living.length === 0) return 'unknown';
   const replica = world.one(living);
   onAsked?.(replica);
+  const over = sends && addSend(sends, world, replica);
   return new Promise((resolve) => {
     const patience: Being = { name: 'patience', dead: false };
     const done = (answer: Answer<Value>): void => {
@@ -51,8 +55,22 @@ export async function askReplica<Value>(
         world.after(world.between(NOTICE_MS.least, NOTICE_MS.most), patience, () => done('unknown'));
       });
     call(replica.calls).then(
-      (value) => done({ value }),
+      (value) => {
+        over?.();
+        done({ value });
+      },
       (error: Error) => done({ error }),
     );
   });
+}
+
+/** Adds a send that begins now. Returns what ends it; so does the death of its replica. */
+function addSend(sends: Send[], world: World, replica: SimReplica): () => void {
+  const send: Send = { atMs: world.nowMs, overMs: undefined };
+  sends.push(send);
+  const over = (): void => {
+    send.overMs ??= world.nowMs;
+  };
+  replica.onDeath(over);
+  return over;
 }

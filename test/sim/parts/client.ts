@@ -7,7 +7,7 @@ import { ANNOUNCED_STATES, isFinal, type JobState } from '@slipway/core/domain/j
 import type { JobCalls } from '@slipway/core/jobs/job-engine';
 import type { ChunkCursor } from '@slipway/core/jobs/read/chunk-page';
 import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
-import type { HistoryEvent } from '../checker/history.ts';
+import type { HistoryEvent, Send } from '../checker/history.ts';
 import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
 import type { Answer, Asking } from './ask-replica.ts';
@@ -123,18 +123,19 @@ export class SimClient {
       idempotencyKey: key,
     };
     const firstMs = world.nowMs;
-    const sentMs: number[] = [];
+    const sends: Send[] = [];
     for (;;) {
       const fromMs = world.nowMs;
-      sentMs.push(fromMs);
       world.note(this.#name, 'submits', request);
       const never = new WaitStopper();
-      const answer = await this.#ask((calls) =>
-        isSync ? calls.submitAndWait(submission, never) : calls.submit(submission),
+      const answer = await askReplica(
+        this.#options,
+        (calls) => (isSync ? calls.submitAndWait(submission, never) : calls.submit(submission)),
+        { sends },
       );
       if (answer !== 'unknown' && 'value' in answer) {
         this.#view.job = answer.value.id;
-        const times = { fromMs: firstMs, sentMs, atMs: world.nowMs };
+        const times = { fromMs: firstMs, sends, atMs: world.nowMs };
         const event = { job: this.job, endpoint, request, key, webhook, ...times };
         const retentionMs = isSync ? 60_000 : RETENTION_MS;
         record({ is: 'acknowledged', ...event, sentTo: [], ttlMs: ttlMs ?? DAY_MS, retentionMs });

@@ -5,7 +5,7 @@
 import type { Job } from '@slipway/core/domain/jobs/job';
 import { isFinal, type JobState } from '@slipway/core/domain/jobs/job-state';
 import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
-import type { HistoryEvent } from '../checker/history.ts';
+import type { HistoryEvent, Send } from '../checker/history.ts';
 import { NATURE } from '../world/being.ts';
 import type { Answer, Asking } from './ask-replica.ts';
 import { askReplica } from './ask-replica.ts';
@@ -82,11 +82,10 @@ export class ShortClient {
     const { world, record, strike } = this.#options;
     const firstMs = world.nowMs;
     const sentTo: string[] = [];
-    const sentMs: number[] = [];
-    for (let sends = 1; ; sends += 1) {
+    const sends: Send[] = [];
+    for (let tries = 1; ; tries += 1) {
       const fromMs = world.nowMs;
-      sentMs.push(fromMs);
-      const answer = await this.#ask(sends === 1, (replica) => {
+      const answer = await this.#ask(tries === 1, sends, (replica) => {
         sentTo.push(replica.name);
         const ms = world.between(STRIKE_MS.least, STRIKE_MS.most);
         if (world.chance(0.3)) world.after(ms, NATURE, () => strike(replica));
@@ -106,7 +105,7 @@ export class ShortClient {
         webhook: false,
         sentTo,
       };
-      const times = { fromMs: firstMs, sentMs, atMs: world.nowMs, ttlMs: DAY_MS, retentionMs: RETENTION_MS };
+      const times = { fromMs: firstMs, sends, atMs: world.nowMs, ttlMs: DAY_MS, retentionMs: RETENTION_MS };
       record({ is: 'acknowledged', ...ids, ...times });
       world.note(this.#name, 'acknowledged', this.job);
       return this.#view.saw(fromMs, answer);
@@ -114,7 +113,7 @@ export class ShortClient {
   }
 
   /** Submits once. Some streams break soon, while their core lives on. */
-  #ask(isFirstSend: boolean, onAsked: (replica: SimReplica) => void): Promise<Answer<Job>> {
+  #ask(isFirstSend: boolean, sends: Send[], onAsked: (replica: SimReplica) => void): Promise<Answer<Job>> {
     const { world } = this.#options;
     const submission = {
       endpointId: SHORT_ENDPOINT,
@@ -130,7 +129,7 @@ export class ShortClient {
     };
     const breaks = world.chance(0.2);
     return askReplica(this.#options, (calls) => calls.submitAndWait(submission, new WaitStopper()), {
-      noticesDeath: true,
+      ...{ noticesDeath: true, sends },
       onAsked: (replica) => {
         if (breaks) world.fault('stream of a facade broken', this.#name);
         onAsked(replica);
