@@ -26,7 +26,9 @@ export function isS3Address(text: string): boolean {
 /** Reads the settings for an object. `address`: `s3://BUCKET/NAME`. */
 export function readS3(reader: EnvReader, address: string): S3Config {
   const [, bucket = '', key = ''] = ADDRESS.exec(address) ?? [];
-  if (key === '') reader.fault(`${address} must be s3://BUCKET/NAME`);
+  // A URL has no such parts: the address would be that of another object, or of another bucket.
+  const named = !key.split('/').some((part) => part === '.' || part === '..');
+  if (key === '' || !named || !key.isWellFormed()) reader.fault(`${address} must be s3://BUCKET/NAME`);
   const region = reader.text('AWS_REGION', reader.text('AWS_DEFAULT_REGION', 'us-east-1'));
   const endpoint = reader
     .text('AWS_ENDPOINT_URL_S3', reader.text('AWS_ENDPOINT_URL', `https://s3.${region}.amazonaws.com`))

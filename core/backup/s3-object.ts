@@ -7,7 +7,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 import { FileExistsError } from './back-up.ts';
 import type { S3Config } from './s3-config.ts';
-import { encodeS3, signedHeaders } from './s3-signature.ts';
+import { signedHeaders } from './s3-signature.ts';
 import type { S3Answer, S3Call } from './s3-sink.ts';
 import { S3Error, S3Sink } from './s3-sink.ts';
 
@@ -88,16 +88,20 @@ export class S3Object {
   async #fetch({ method, query = {}, headers = {}, body }: Omit<S3Call, 'method'> & { method: string }) {
     const { endpoint, bucket, key } = this.#config;
     // The bucket in the path, not in the host's name: every store knows this form.
-    const path = [endpoint, bucket, ...key.split('/').map(encodeS3)].join('/');
-    const names = Object.keys(query).sort();
-    const url = new URL(`${path}?${names.map((name) => `${name}=${encodeS3(query[name]!)}`).join('&')}`);
+    const path = [endpoint, bucket, ...key.split('/').map(encodePart)].join('/');
+    const url = new URL(`${path}?${new URLSearchParams(query)}`);
     const request = { method, url, headers, body: body ?? NO_BODY };
     return await fetch(url, {
       method,
-      headers: signedHeaders(request, this.#config, this.#parts.clock.nowMs()),
+      headers: await signedHeaders(request, this.#config, this.#parts.clock.nowMs()),
       // Another region's store would reject this signature.
       redirect: 'manual',
       ...(body && { body }),
     });
   }
+}
+
+/** Returns a part of a path in the encoding of signatures. Some stores sign the path as it was sent. */
+function encodePart(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`);
 }

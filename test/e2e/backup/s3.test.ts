@@ -26,17 +26,16 @@ t.test('signatures of the examples in the documentation of S3', async (t) => {
     sessionToken: '',
   };
   const at = Date.parse('2013-05-24T00:00:00Z');
-  const signatureOf = (path: string, headers: Record<string, string> = {}): string => {
+  const signatureOf = async (path: string): Promise<string> => {
     const url = new URL(`https://examplebucket.s3.amazonaws.com${path}`);
-    const { authorization } = signedHeaders({ method: 'GET', url, headers, body: new Uint8Array() }, keys, at);
-    return /Signature=(.*)/.exec(authorization!)![1]!;
+    const headers = await signedHeaders({ method: 'GET', url, headers: {}, body: new Uint8Array() }, keys, at);
+    return /Signature=(.*)/.exec(headers.get('authorization')!)![1]!;
   };
+  t.equal(await signatureOf('/?lifecycle='), 'fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543');
   t.equal(
-    signatureOf('/test.txt', { Range: 'bytes=0-9' }),
-    'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
+    await signatureOf('/?max-keys=2&prefix=J'),
+    '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
   );
-  t.equal(signatureOf('/?lifecycle='), 'fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543');
-  t.equal(signatureOf('/?max-keys=2&prefix=J'), '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7');
 });
 
 t.test('settings', async (t) => {
@@ -49,7 +48,15 @@ t.test('settings', async (t) => {
   t.match(read('s3://vault/a/b.backup'), { bucket: 'vault', key: 'a/b.backup', region: 'us-east-1' });
   t.equal(read('s3://vault/b', { AWS_REGION: 'eu-west-1' }).endpoint, 'https://s3.eu-west-1.amazonaws.com');
   t.equal(read('s3://vault/b', { AWS_ENDPOINT_URL: 'http://[::1]:9000/' }).endpoint, 'http://[::1]:9000');
-  for (const address of ['s3://vault', 's3://vault/', 's3:///b', 's3://Vault/b', 's3://vault/b/'])
+  for (const address of [
+    's3://vault',
+    's3://vault/',
+    's3:///b',
+    's3://Vault/b',
+    's3://vault/b/',
+    's3://vault/../b',
+    's3://vault/a/./b',
+  ])
     t.throws(() => read(address), /must be s3:\/\/BUCKET\/NAME/, address);
   t.throws(() => read('s3://vault/b', { AWS_ENDPOINT_URL: 'minio:9000' }), /AWS_ENDPOINT_URL_S3 must be/);
   t.throws(() => read('s3://vault/b', { AWS_ACCESS_KEY_ID: '' }), /AWS_ACCESS_KEY_ID is not set/);

@@ -35,7 +35,7 @@ export async function startS3(t: Test) {
     openUploads: async (): Promise<string> => {
       const url = new URL(`${endpoint}/${BUCKET}?uploads=`);
       const request = { method: 'GET', url, headers: {}, body: new Uint8Array() };
-      return (await fetch(url, { headers: signedHeaders(request, keys, Date.now()) })).text();
+      return (await fetch(url, { headers: await signedHeaders(request, keys, Date.now()) })).text();
     },
     /** Variables with which a command reaches it. */
     env: {
