@@ -60,10 +60,8 @@ function Row({
   const pod = worker ? undefined : pods.find(({ gpus }) => gpus.includes(uuid));
   return (
     <tr>
-      <th scope="row">
-        <code className="short" title={uuid}>
-          {uuid}
-        </code>
+      <th scope="row" className="wide">
+        <code>{uuid}</code>
       </th>
       <td>{name}</td>
       <td className="right number">{mib(memoryMib)}</td>
