@@ -1,6 +1,6 @@
 /**
  * Enforces rules of HTTP that Node leaves unanswered or answers without a body: one Host, only `Expect:
- * 100-continue`, no CONNECT.
+ * 100-continue`, no CONNECT, no request after the last response of a connection.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '@slipway/kit/time/clock';
 import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance } from 'fastify';
+import { isLingering } from './connections/lingering-close.ts';
 import { rejectConnect } from './errors/broken-request.ts';
 import { HttpRejection } from './errors/http-rejection.ts';
 
@@ -27,8 +28,10 @@ export function addHttpRules(app: FastifyInstance, clock: Clock): void {
   // Node silently drops headers beyond its limit.
   app.server.maxHeadersCount = 0;
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) => rejectConnect(socket, clock));
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { raw } = request;
+    // Its client gets no response: it was told that the connection ends, and sends the request again on another.
+    if (isLingering(raw.socket)) return void reply.hijack();
     const hosts = countHosts(raw.rawHeaders);
     if (raw.rawHeaders.length > 2 * HTTP_HEADERS_MAX) {
       return done(new HttpRejection(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large', headers: CLOSE }));

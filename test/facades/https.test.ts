@@ -59,6 +59,32 @@ t.test('HTTPS, whose certificate is replaced while it serves', async (t) => {
   open.destroy();
 });
 
+t.test('a client that sends all before it reads gets the answer by TLS', async (t) => {
+  const { file, read } = await makeCertificates(t);
+  const config = readFacadeConfig({
+    SLIPWAY_CORE_ADDRESS: '127.0.0.1:1',
+    SLIPWAY_HTTP_PORT: '0',
+    SLIPWAY_GRAPHQL_AT_START: 'false',
+    SLIPWAY_HTTP_CERT_FILE: file('live/server.pem'),
+    SLIPWAY_HTTP_CERT_KEY_FILE: file('live/server.key'),
+  });
+  const facade = buildFacade(config, { logger: createLogger('test', 'silent') });
+  t.teardown(() => facade.stop());
+  const { port } = new URL((await facade.start()).url);
+  const client = connect({ host: '127.0.0.1', port: Number(port), ca: read('ca.pem') });
+  await once(client, 'secureConnect');
+  const piece = Buffer.alloc(64 * 1024, 'x');
+  const pieces = 128;
+  client.write(`POST /v1/pods HTTP/1.1\r\nHost: a\r\nHost: b\r\nContent-Length: ${pieces * piece.length}\r\n\r\n`);
+  for (let n = 0; n < pieces; n += 1) if (!client.write(piece)) await once(client, 'drain');
+  let text = '';
+  client.on('data', (part: Buffer) => {
+    text += part.toString();
+  });
+  await once(client, 'end');
+  t.match(text, /^HTTP\/1\.1 400 [^]*names its host more than once/);
+});
+
 t.test('workers see that the client used TLS', async (t) => {
   const headers = (encrypted: boolean, proto?: string): unknown => {
     const request = {

@@ -51,6 +51,8 @@ function lingerWithRequest(request: IncomingMessage, clock: Clock): void {
   socket.destroySoon = () => {
     // Node's own method again.
     Reflect.deleteProperty(socket, 'destroySoon');
+    // The connection was kept, and this is the end of a later response.
+    if (request.complete) return socket.destroySoon();
     linger(socket, clock);
     // Everything was read: nothing can reset the connection.
     request.once('end', () => socket.destroySoon());

@@ -70,6 +70,17 @@ t.test('the connection ends with the request', async (t) => {
   t.match(await textOf(client), /^HTTP\/1\.1 200 OK[^]*early$/);
 });
 
+t.test('a connection that was kept after an early response ends with a later one', async (t) => {
+  const { open } = await setup(t, ({ url }, reply) => {
+    if (url === '/last') reply.setHeader('connection', 'close');
+    reply.end('early');
+  });
+  const { client, socket } = await open('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\n');
+  client.write('xGET /last HTTP/1.1\r\nhost: x\r\n\r\n');
+  if (!socket.destroyed) await once(socket, 'close');
+  t.match(await textOf(client), /early[^]*connection: close[^]*early$/);
+});
+
 t.test('a request that is complete is not waited for', async (t) => {
   const { open } = await setup(t, (request, reply) => {
     request.resume().once('end', () => reply.end('late'));

@@ -4,6 +4,8 @@
  * body of its surface; and the front page.
  */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import type { RawAnswer } from '../../helpers/net/raw-http.ts';
@@ -101,6 +103,27 @@ t.test('one Host, and no expectation but 100-continue', async (t) => {
     json: { code: 'expectation_failed', message: String, status: 417 },
   });
   t.match(await post(run, { expect: '100-continue' }, body), { status: 200, json: { status: 'IN_QUEUE' } });
+});
+
+t.test('what follows the last response of a connection is no request', async (t) => {
+  const queue = endpointJobs(
+    system,
+    await system.createEndpoint({ command: ['true'], ready: 0, fields: { workersMin: 0 } }),
+  );
+  // The key is known from here on.
+  const first = await queue.run({});
+  // Half open, so that it may still send when the service has ended its side.
+  const client = connect({ port: Number(new URL(system.url).port), host: '127.0.0.1', allowHalfOpen: true });
+  client.write(`POST ${run} HTTP/1.1\r\nhost: a\r\nhost: b\r\ncontent-length: 4\r\n\r\nx`);
+  const [answer] = (await once(client, 'data')) as [Buffer];
+  t.match(answer.toString(), /^HTTP\/1\.1 400 [^]*connection: close/i);
+  const input = Buffer.from('{"input": {}}');
+  const next = requestText('POST', `${queue.base}/run`, { ...KEY, connection: 'keep-alive' }, input);
+  client.on('error', () => undefined).end(Buffer.concat([Buffer.from('xxx'), next]));
+  await once(client.resume(), 'close');
+  const id = await queue.run({});
+  const { json } = await queue.call('GET', '/requests');
+  t.match(json, { total: 2, requests: [{ id }, { id: first }] }, 'only the jobs that were answered');
 });
 
 t.test('gzip bodies are accepted; other encodings are 415', async (t) => {
