@@ -142,7 +142,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     linksStableMs,
     ...shared,
   });
-  const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...shared });
+  const audit = new AttemptAudit({ table, pool, workers, running, attempts, arriving, ...shared });
   const pods = new PodReports({ podReports, ...shared });
   const containers = new ContainerReports({ images, ...shared });
   const logs = new WorkerLogs(table, clock);

@@ -24,6 +24,7 @@ const PERIOD_MS = 2_000;
 interface AttemptAuditOptions {
   table: SessionTable;
   pool: SlotPool;
+  workers: Pick<Stores['workers'], 'ownsMachine'>;
   running: Pick<Stores['running'], 'onMachines' | 'current'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Attempts whose outcome has arrived and is not recorded yet. */
@@ -66,15 +67,19 @@ export class AttemptAudit extends LoopService {
 
   /** Queues attempts again that no session holds; no worker has seen them. */
   async #giveBack(session: LiveSession, attempts: readonly CurrentAttempt[], suspects: Set<string>): Promise<void> {
-    const { pool, arriving, logger } = this.#options;
+    const { workers, pool, arriving, logger } = this.#options;
+    const { id: sessionId, machineId } = session;
+    const isSuspect = (attempt: CurrentAttempt): boolean => this.#suspects.has(`${sessionId} ${attemptId(attempt)}`);
+    // The agent may have left this session without a word: what is missing here then runs under its next one.
+    if (attempts.some(isSuspect) && !(await workers.ownsMachine({ machineId, sessionId }))) return;
     for (const attempt of attempts) {
       const id = attemptId(attempt);
       if (pool.holds(attempt) || arriving.has(id)) continue;
-      suspects.add(`${session.id} ${id}`);
-      if (!this.#suspects.has(`${session.id} ${id}`)) continue;
+      suspects.add(`${sessionId} ${id}`);
+      if (!isSuspect(attempt)) continue;
       // The reply of its claim may still come.
       pool.fence(attempt.workerId);
-      const { endpointId, jobId, attempt: number, workerId, machineId } = attempt;
+      const { endpointId, jobId, attempt: number, workerId } = attempt;
       logger.warn(
         { endpointId, jobId, attempt: number, workerId, machineId },
         'claimed job did not reach its worker, queued again',

@@ -163,6 +163,12 @@ export class WorkerStore {
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
 
+  /** Returns whether a session owns its machine: neither has a later one taken it over, nor has this one ended. */
+  async ownsMachine({ machineId, sessionId }: MachineSession): Promise<boolean> {
+    const { sql } = this.#database;
+    return (await sql`SELECT FROM machine WHERE id = ${machineId} AND session_id = ${sessionId}`).length > 0;
+  }
+
   /**
    * Records that workers had attempts just now. Workers in `provenIds` finished one, which resets their count of
    * crashes; workers in `idleIds` hold none any more.

@@ -1,6 +1,7 @@
-// test: postgres, 10 s
+// test: postgres, 20 s
 /** Differences between the job table and the agents are corrected, even if no event announced them. */
 
+import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
@@ -30,6 +31,22 @@ t.test('a claim that never reached its worker is returned without counting a ret
   t.match(again.ref, { jobId: lost.id, attempt: 2 });
   agent.finish(again.ref!);
   t.match(await core.wait(endpointId, lost.id), { state: JobState.COMPLETED, retries: 0 });
+});
+
+t.test('a session that its agent has left without a word gives none of its attempts away', async (t) => {
+  const core = await startReplicas(t, 2);
+  const left = await core.joinAgent({ ...silent, heartbeatMs: 0, startWorkers: false });
+  const { machineId } = left;
+  const agent = await core.joinAgent({ ...silent, machineId }, core.replicas[1]);
+  const endpointId = await core.createEndpoint({ retryLimit: 0 });
+  await core.ready(endpointId);
+  const { id } = await core.submit(endpointId);
+  const { ref } = await waitFor('it to run', () => agent.assignments[0]);
+  await left.ended;
+  t.equal(left.end?.reason, SessionEndReason.LEASE_OVER, 'until then its replica took it for alive');
+  agent.finish(ref!);
+  t.match(await core.wait(endpointId, id), { state: JobState.COMPLETED, attempt: 1 });
+  t.same(agent.stops, []);
 });
 
 t.test('a stale attempt is stopped repeatedly until it has ended', async (t) => {
