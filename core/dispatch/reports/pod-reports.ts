@@ -54,7 +54,7 @@ export class PodReports extends BaseService {
   /** Records the pods of a hello, and that all others of the machine are missing. */
   async begin(session: MachineSession, reports: readonly PodReport[]): Promise<void> {
     await this.#options.podReports.missing(
-      session.machineId,
+      session,
       reports.map((report) => report.podId),
     );
     this.changed(session, reports);

@@ -56,6 +56,7 @@ export class SessionWorkers {
   readonly #workers = new Map<string, SessionWorker>();
   /** Ended workers whose attempts were still counted: the pool keeps them until their results have arrived. */
   readonly #retired = new Set<string>();
+  #isOver = false;
   #desired = new Map<string, DesiredWorkerRow['desired']>();
   /**
    * Endpoints of the machine's workers, from the database. Reports about other workers are ignored: with a foreign
@@ -118,6 +119,8 @@ export class SessionWorkers {
 
   /** Fences all workers: the lease may have ended for a while, and claims from before that must not be sent. */
   fence(): void {
+    // A reply that comes after the end: the next session may have the workers by now, in other states.
+    if (this.#isOver) return;
     for (const [workerId, worker] of this.#workers) {
       this.#options.pool.fence(workerId);
       this.#offer(worker);
@@ -135,6 +138,7 @@ export class SessionWorkers {
 
   /** Removes the workers from the pool at the end of the session. */
   end(): void {
+    this.#isOver = true;
     for (const [workerId, worker] of this.#workers) {
       worker.outcomeGrace?.cancel();
       this.#options.pool.detach(workerId, this.#sink);

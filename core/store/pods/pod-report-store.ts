@@ -99,14 +99,15 @@ export class PodReportStore {
 
   /**
    * Records that an agent came back without some pods of its machine. Their processes are gone; pods that should run
-   * are started again.
+   * are started again. Nothing changes if a later session owns the machine.
    */
-  async missing(machineId: string, listedIds: readonly string[]): Promise<void> {
+  async missing({ machineId, sessionId }: MachineSession, listedIds: readonly string[]): Promise<void> {
     await this.#database.sql`
       UPDATE pod p SET state = s.state, status_text = '', exit_code = NULL, state_changed_at = now()
       FROM (VALUES ('RUNNING', 'STARTING'), ('EXITED', 'EXITED')) AS s (desired, state)
       WHERE p.machine_id = ${machineId} AND p.id <> ALL(${[...listedIds]}) AND s.desired = p.desired
-        AND p.state <> s.state`;
+        AND p.state <> s.state AND EXISTS (SELECT FROM machine m WHERE m.id = ${machineId}
+          AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
   }
 
   /** Returns all pods of these machines. */

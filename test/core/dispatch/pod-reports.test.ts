@@ -50,6 +50,8 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   t.equal((await pods.get(id)).state, PodState.RUNNING);
   await store.report({ machineId, sessionId: 'an earlier one' }, facts('FAILED'));
   t.equal((await pods.get(id)).state, PodState.RUNNING);
+  await store.missing({ machineId, sessionId: 'an earlier one' }, []);
+  t.equal((await pods.get(id)).state, PodState.RUNNING, 'its hello did not know the pod yet');
   await core.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId}`;
   await store.report({ machineId, sessionId: row!.session_id as string }, facts('FAILED'));
   t.equal((await pods.get(id)).state, PodState.FAILED, 'the final report of a session that ended in order counts');

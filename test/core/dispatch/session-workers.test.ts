@@ -19,8 +19,7 @@ const attempt: HeldAttempt = { endpointId: 'e', jobId: 'j', attempt: 1, workerId
  * Returns a session of an agent with the worker `w`, ready for one job. `end` ends the worker and lets the time pass
  * for which core waits for its last results.
  */
-function setup() {
-  const pool = new SlotPool({ onCapacity: () => {}, onOrphans: () => {} });
+function setup(pool = new SlotPool({ onCapacity: () => {}, onOrphans: () => {} })) {
   const arriving = new Set<string>();
   const lost: (readonly object[])[] = [];
   const clock = new ManualClock();
@@ -106,4 +105,30 @@ t.test('a worker of a previous agent run is dropped with its last result', async
   second.workers.begin([], [attempt]);
   second.workers.end();
   t.equal(second.pool.hasWorker('e'), false, 'or with the session');
+});
+
+t.test('a late extension of an ended session changes nothing in the next one', async (t) => {
+  const desired = {
+    id: 'w',
+    endpointId: 'e',
+    machineId: 'm',
+    desired: 'RUN',
+    standbyLevel: 'GPU',
+    idle: false,
+  } as const;
+  const first = setup();
+  const second = setup(first.pool);
+  for (const [{ workers }, capacity] of [
+    [first, 1],
+    [second, 3],
+  ] as const) {
+    workers.begin([report(WorkerState.READY, capacity)], []);
+    workers.desire([desired]);
+  }
+  first.workers.end();
+  const slots = first.pool.reserve('e', 1);
+  first.workers.fence();
+  first.pool.assign(slots.map((slot) => ({ ...slot, jobId: 'j', attempt: 1 }) as ClaimedJob));
+  t.ok(first.pool.holds(attempt), 'a claim in flight is sent');
+  t.equal(first.pool.reserve('e', 5).length, 2, 'the worker has the capacity that it reported last');
 });
