@@ -9,7 +9,7 @@ import { FileExistsError } from './back-up.ts';
 import type { S3Config } from './s3-config.ts';
 import { signedHeaders } from './s3-signature.ts';
 import type { S3Answer, S3Call } from './s3-sink.ts';
-import { S3Error, S3Sink } from './s3-sink.ts';
+import { MADE_BY, S3Error, S3Sink } from './s3-sink.ts';
 
 /** Tries of a request that is not answered, or with 429 or 5xx: over about half a minute. */
 const TRIES = 7;
@@ -46,7 +46,7 @@ export class S3Object {
    * there. The stream fails with FileExistsError if an object of this name was created meanwhile, else with S3Error.
    */
   sink(): Writable {
-    return new S3Sink(this);
+    return new S3Sink(this, this.#parts.random.uuid());
   }
 
   /**
@@ -59,7 +59,7 @@ export class S3Object {
     const text = await response.text();
     if (status === 412) throw new FileExistsError(this.address);
     if (!response.ok && !other.includes(status)) throw this.faultOf(status, text);
-    return { status, tag: headers.get('etag') ?? '', text };
+    return { status, tag: headers.get('etag') ?? '', madeBy: headers.get(MADE_BY) ?? '', text };
   }
 
   /** Returns the error of an answer. */

@@ -5,6 +5,8 @@ import { Writable } from 'node:stream';
 const PART_BYTES = 32 * 2 ** 20;
 /** The object must not exist yet. */
 const NEW = { 'If-None-Match': '*' };
+/** Metadata of the object: the id of the stream that made it. */
+export const MADE_BY = 'x-amz-meta-made-by';
 
 /** The store did not do what was asked. The message has its reason. */
 export class S3Error extends Error {}
@@ -22,6 +24,8 @@ export interface S3Answer {
   status: number;
   /** Tag of the content. Empty: there is none. */
   tag: string;
+  /** The object's `MADE_BY`. Empty: there is none. */
+  madeBy: string;
   text: string;
 }
 
@@ -34,6 +38,7 @@ interface S3Target {
 /** If it fails or is destroyed, the store forgets the parts. */
 export class S3Sink extends Writable {
   readonly #object: S3Target;
+  readonly #id: string;
   readonly #part = Buffer.allocUnsafe(PART_BYTES);
   #size = 0;
   #uploadId = '';
@@ -42,9 +47,11 @@ export class S3Sink extends Writable {
   /** The write that is under way. */
   #work: Promise<void> = Promise.resolve();
 
-  constructor(object: S3Target) {
+  /** `id`: another one for each stream. */
+  constructor(object: S3Target, id: string) {
     super();
     this.#object = object;
+    this.#id = id;
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
@@ -88,24 +95,39 @@ export class S3Sink extends Writable {
   }
 
   async #begin(): Promise<string> {
-    const { status, text } = await this.#object.send({ method: 'POST', query: { uploads: '' } });
+    const headers = { [MADE_BY]: this.#id };
+    const { status, text } = await this.#object.send({ method: 'POST', query: { uploads: '' }, headers });
     const id = /<UploadId>([^<]+)/.exec(text)?.[1];
     if (id === undefined) throw this.#object.faultOf(status, text);
     return id;
   }
 
   async #end(): Promise<void> {
+    if (this.#tags.length > 0 && this.#size > 0) await this.#sendPart();
+    await this.#complete().catch(async (error: unknown) => {
+      // The answer to an earlier try may have been lost: the next one finds an object, or no upload any more.
+      if (!(await this.#isDone())) throw error;
+    });
+    this.#uploadId = '';
+  }
+
+  /** Returns whether the object is there and of this stream. */
+  async #isDone(): Promise<boolean> {
+    const answer = await this.#object.send({ method: 'HEAD' }, [404]).catch(() => undefined);
+    return answer?.madeBy === this.#id;
+  }
+
+  async #complete(): Promise<void> {
     if (this.#tags.length === 0) {
-      await this.#object.send({ method: 'PUT', headers: NEW, body: this.#part.subarray(0, this.#size) });
+      const headers = { ...NEW, [MADE_BY]: this.#id };
+      await this.#object.send({ method: 'PUT', headers, body: this.#part.subarray(0, this.#size) });
       return;
     }
-    if (this.#size > 0) await this.#sendPart();
     const parts = this.#tags.map((tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
     const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
     const query = { uploadId: this.#uploadId };
     const { status, text } = await this.#object.send({ method: 'POST', query, headers: NEW, body });
     // A failure after the first byte of the answer has the status 200 too.
     if (!text.includes('CompleteMultipartUploadResult')) throw this.#object.faultOf(status, text);
-    this.#uploadId = '';
   }
 }

@@ -10,6 +10,7 @@ import postgres from 'postgres';
 import t from 'tap';
 import { commandLine } from '../../cli/command-line.ts';
 import { createDatabase } from '../../helpers/db/database.ts';
+import { cuttingProxy } from '../../helpers/net/cutting-proxy.ts';
 import { BUCKET, skipWithoutS3, startS3 } from '../../helpers/net/s3-server.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
@@ -66,9 +67,13 @@ t.test('a store', { skip: skipWithoutS3() }, async (t) => {
   const s3 = await startS3(t);
   const objectOf = (key: string, fields = {}) => new S3Object({ ...s3.config(key), ...fields }, parts);
   /** Writes to an object, which may fail. */
-  const write = (key: string, content: readonly Buffer[], end: 'end' | 'destroy' = 'end'): Promise<void> =>
+  const write = (
+    key: string,
+    content: readonly Buffer[],
+    { end = 'end', ...fields }: { end?: 'end' | 'destroy'; endpoint?: string } = {},
+  ): Promise<void> =>
     new Promise((resolve, reject) => {
-      const sink = objectOf(key).sink();
+      const sink = objectOf(key, fields).sink();
       sink.once('error', reject);
       sink.once('close', resolve);
       for (const piece of content.slice(0, -1)) sink.write(piece);
@@ -118,7 +123,7 @@ t.test('a store', { skip: skipWithoutS3() }, async (t) => {
     );
     await t.rejects(write('large', content.toReversed()), { name: 'FileExistsError' }, 'another one came first');
     t.equal(await digestOf('large'), createHash('sha256').update(Buffer.concat(content)).digest('hex'), 'it stays');
-    await t.rejects(write('cut', content, 'destroy'), /cut off/);
+    await t.rejects(write('cut', content, { end: 'destroy' }), /cut off/);
     t.equal(await objectOf('cut').exists(), false);
     t.notMatch(await s3.openUploads(), '<Upload>', 'and nothing of it, nor of the rejected one, is left');
   });
@@ -127,6 +132,24 @@ t.test('a store', { skip: skipWithoutS3() }, async (t) => {
     await write('small', [Buffer.from('one')]);
     await t.rejects(write('small', [Buffer.from('two')]), { name: 'FileExistsError' });
     t.equal(await digestOf('small'), createHash('sha256').update('one').digest('hex'));
+  });
+
+  await t.test('a last request whose answer is lost may have made the object', async (t) => {
+    const store = new URL(s3.config('').endpoint);
+    const proxy = await cuttingProxy(t, { host: store.hostname, port: Number(store.port) });
+    const endpoint = `http://127.0.0.1:${proxy.port}`;
+    const large = Array.from({ length: 5 }, (_, index) => Buffer.alloc(8 * MIB, `piece ${index} `));
+    for (const { key, content, last } of [
+      { key: 'lost small', content: [Buffer.from('one')], last: 'PUT /' },
+      { key: 'lost large', content: large, last: '<CompleteMultipartUpload>' },
+    ]) {
+      const cuts = proxy.cuts;
+      proxy.loseAnswer(last, ' 200 ');
+      await write(key, content, { endpoint });
+      t.equal(proxy.cuts, cuts + 1);
+      t.equal(await digestOf(key), createHash('sha256').update(Buffer.concat(content)).digest('hex'));
+    }
+    await t.rejects(write('small', [Buffer.from('two')], { endpoint }), { name: 'FileExistsError' });
   });
 
   await t.test('failures say what the store says', async (t) => {
