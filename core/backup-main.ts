@@ -4,10 +4,11 @@
  * stderr. With `--json` one document with the facts goes to stdout.
  */
 import { createReadStream } from 'node:fs';
+import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { ConfigError } from '@slipway/kit/host/env';
 import { createLogger } from '@slipway/kit/log/logger';
-import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import { backgroundClock, systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { backUp, backUpTo, backUpToObject, FileExistsError } from './backup/back-up.ts';
 import { BackupFormatError } from './backup/backup-format.ts';
 import { againLines, progressLines } from './backup/backup-report.ts';
@@ -32,6 +33,23 @@ const write = (line: string): void => {
 };
 const onProgress = progressLines(systemClock, write);
 
+/** Longest time in milliseconds in which an interrupted backup removes what it has written. */
+const REMOVAL_MS_MAX = 60_000;
+const interrupted = new AbortController();
+
+/** Returns a signal that aborts at SIGINT or SIGTERM, of which Ctrl-C sends several. */
+function whenInterrupted(): AbortSignal {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => {
+      if (interrupted.signal.aborted) return;
+      write('Interrupted: what was written is being removed.');
+      process.exitCode = 128 + constants.signals[signal];
+      interrupted.abort();
+      backgroundClock.after(REMOVAL_MS_MAX, () => process.exit());
+    });
+  return interrupted.signal;
+}
+
 async function run(): Promise<DatabaseFacts> {
   if (action !== 'backup' && action !== 'restore' && action !== 'check')
     throw new Error('backup FILE, restore FILE or check FILE');
@@ -39,7 +57,7 @@ async function run(): Promise<DatabaseFacts> {
   const { databaseUrl, s3 } = config;
   const object = s3 && new S3Object(s3, { clock: systemClock, random: systemRandom });
   if (action === 'backup') {
-    const parts = { databaseUrl, release: CORE_VERSION, logger, onProgress };
+    const parts = { databaseUrl, release: CORE_VERSION, logger, onProgress, whenInterrupted };
     if (object) return await backUpToObject(object, parts);
     return await (file === '-' ? backUpTo(process.stdout, parts) : backUp(file, parts));
   }
@@ -64,8 +82,10 @@ try {
   for (const line of [...againLines(facts), DONE[action ?? ''] ?? '']) write(line);
   if (options.includes('--json') && file !== '-') process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
 } catch (error) {
-  const isExpected = EXPECTED.some((kind) => error instanceof kind);
-  const { message, code } = error as NodeJS.ErrnoException;
-  write(`error: ${isExpected ? message : `${message || code}. Nothing was changed.`}`);
-  process.exitCode = error instanceof ConfigError ? EXIT_USAGE : EXIT_REFUSED;
+  if (!interrupted.signal.aborted) {
+    const isExpected = EXPECTED.some((kind) => error instanceof kind);
+    const { message, code } = error as NodeJS.ErrnoException;
+    write(`error: ${isExpected ? message : `${message || code}. Nothing was changed.`}`);
+    process.exitCode = error instanceof ConfigError ? EXIT_USAGE : EXIT_REFUSED;
+  }
 }

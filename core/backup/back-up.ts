@@ -25,6 +25,8 @@ interface BackUpOptions {
   release: string;
   logger: Logger;
   onProgress(progress: BackupProgress): void;
+  /** Called when the writing begins. Returns a signal that ends it: what was written so far is removed. */
+  whenInterrupted(): AbortSignal;
 }
 
 /** An object of a store, which a backup becomes. */
@@ -69,7 +71,7 @@ export async function backUpTo(sink: NodeJS.WritableStream, options: BackUpOptio
   await readContents(options.databaseUrl, options.logger, async (contents) => {
     facts = contents.facts;
     const source = Readable.from(writeBackup(contents, options.release, options.onProgress), { objectMode: false });
-    await pipeline(source, compression(), sink);
+    await pipeline(source, compression(), sink, { signal: options.whenInterrupted() });
   });
   return facts!;
 }

@@ -62,7 +62,8 @@ for (const replica of filled.replicas) await replica.stop();
 
 const { path } = await scratch(t);
 const file = path('slipway.backup');
-const settings = { databaseUrl: filled.url, release: '0.0.1', logger, onProgress };
+const whenInterrupted = (): AbortSignal => new AbortController().signal;
+const settings = { databaseUrl: filled.url, release: '0.0.1', logger, onProgress, whenInterrupted };
 const facts = await backUp(file, settings);
 const bytes = await readFile(file);
 

@@ -1,7 +1,7 @@
 /** Reads the contents of a database for a backup, as of one moment, while core keeps running. */
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Sql } from '../sql/database.ts';
-import { connect, resumeAll } from '../sql/database.ts';
+import { connect, cutAll, resumeAll } from '../sql/database.ts';
 import type { SequencePosition, TableShape } from './catalog-tables.ts';
 import { listSequences, listTables } from './catalog-tables.ts';
 
@@ -64,10 +64,20 @@ export async function readContents(
     statement_timeout: '0',
     idle_in_transaction_session_timeout: '0',
   });
+  let failure: unknown;
   try {
     await sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-      await read(await contentsOf(tx as unknown as Sql, () => resumeAll(sql)));
+      try {
+        await read(await contentsOf(tx as unknown as Sql, () => resumeAll(sql)));
+      } catch (error) {
+        failure = error;
+        // A rollback would wait for the rest of the table, which is not read any more.
+        cutAll(sql);
+        throw error;
+      }
     });
+  } catch (error) {
+    throw failure ?? error;
   } finally {
     await sql.end({ timeout: 5 });
   }
