@@ -14,12 +14,15 @@ import './styles/forms.css';
 /** Pause before a failed request is retried, in milliseconds. */
 const AGAIN_MS = 1_500;
 
+/** A browser without internet may still reach this service, on the same machine or network. */
+const NETWORK_MODE = 'always';
+
 const queries = new QueryClient({
   defaultOptions: {
+    mutations: { networkMode: NETWORK_MODE },
     queries: {
       staleTime: 5_000,
-      // A browser without internet may still reach this service, on the same machine or network.
-      networkMode: 'always',
+      networkMode: NETWORK_MODE,
       // An unreachable service is retried until it answers. Meanwhile the page says so (ui/parts.tsx, Loading).
       retry: (_tries, error) => isAway(error),
       retryDelay: AGAIN_MS,

@@ -1,7 +1,4 @@
-/**
- * Part of browser.test.ts, on its system: an endpoint tried in the page, by JSON and by a form, and lists downloaded as
- * files.
- */
+/** Part of browser.test.ts, on its system: an endpoint tried by JSON and by a form, and lists downloaded as files. */
 import { readFileSync } from 'node:fs';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Page } from 'playwright-core';
@@ -85,7 +82,7 @@ function whileRejected(t: Test, { system, id, open, signIn }: BrowserParts): voi
 }
 
 function withoutInternet(t: Test, { id, open, signIn }: BrowserParts): void {
-  t.test('a browser that reports no internet still reads from the service', async (t) => {
+  t.test('a browser that reports no internet still reads from the service, and saves', async (t) => {
     const page = await open(t);
     await signIn(page);
     // As Chromium reports it when the last network interface is gone: loopback still works.
@@ -95,6 +92,10 @@ function withoutInternet(t: Test, { id, open, signIn }: BrowserParts): void {
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByLabel('Output', { exact: true }).getByText('without internet').waitFor();
     t.equal(await page.getByText('The service cannot be reached').count(), 0);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByLabel('Longest run of a job').fill('90');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('as saved').waitFor();
   });
 }
 
@@ -112,6 +113,9 @@ function streamIsGone(t: Test, { system, id, open, signIn }: BrowserParts): void
     await page.getByLabel('Stream', { exact: true }).getByText('There is no such job.').waitFor();
     await page.getByLabel('Output', { exact: true }).getByText('nevertheless').waitFor();
     await page.getByText('gone', { exact: true }).waitFor();
+    const { id: job } = await endpointJobs(system, id).runSync({ mode: 'value', value: 'first' });
+    await page.goto(`${system.url}/console/endpoints/${id}/start?job=${job}`);
+    await page.getByText('The stream of the first job cannot be read.').waitFor();
   });
 }
 

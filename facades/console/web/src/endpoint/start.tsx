@@ -46,7 +46,8 @@ export function Start({ view }: { view: EndpointView }) {
             <li>
               {end !== '' ? (
                 <>
-                  <Badge word={end} /> The first job has ended.
+                  <Badge word={end} />{' '}
+                  {end === GONE ? 'The stream of the first job cannot be read.' : 'The first job has ended.'}
                 </>
               ) : job === '' ? (
                 <>

@@ -60,7 +60,6 @@ export function useChangeAll(id: string, word: string): ChangeAll {
       isStopped.current
         ? undefined
         : await ask<Answer>('POST', `/api/v2/${id}/jobs/${path}?${new URLSearchParams(query)}`, {}),
-    networkMode: 'always',
     retry: (tries, error) => tries < TRIES_MAX && error instanceof ApiError && PASSING.includes(error.status),
     retryDelay: PAUSE_MS,
   });
