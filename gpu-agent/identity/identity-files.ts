@@ -2,7 +2,7 @@
  * Files by which a machine that joined with a token proves who it is, in the folder `identity` of the agent's data
  * folder. They are read again for each connection. Any program with these files can act as this machine.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 
@@ -64,9 +64,13 @@ export class IdentityFiles {
     return !existsSync(this.#path('authority.pem'));
   }
 
-  /** Returns the private key in PEM. The first time, or if `renew`, it is what `create` returns. */
+  /**
+   * Returns the private key in PEM. The first time, or if `renew`, it is what `create` returns. With a renewed key the
+   * machine has not joined: its certificate is that of the previous key, and no connection could use the two.
+   */
   key(create: () => string, renew = false): string {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    if (renew) rmSync(this.#path('identity.json'), { force: true });
     if (renew || !existsSync(this.#path('key.pem'))) this.#write('key.pem', create());
     return readFileSync(this.#path('key.pem'), 'utf8');
   }

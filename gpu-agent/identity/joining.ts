@@ -76,9 +76,9 @@ export class Joining extends LoopService {
     const text = readJoinToken(token);
     if (!text || (files.exists && files.facts.tokenId === text.id)) return;
     if (files.exists && (await this.#isWelcome(ending))) return await this.#move(text.id, machineId, ending);
-    let answer = await this.#ask(machineId, false, ending);
+    let answer = await this.#ask(machineId, ending);
     // The key pair of a machine that was removed is of no use any more.
-    if (answer === 'another key pair') answer = await this.#ask(machineId, true, ending);
+    if (answer === 'another key pair') answer = await this.#ask(machineId, ending, { newKey: true });
     if (!answer || answer === 'another key pair') return;
     this.#store(answer, text.id);
     logger.info({ machineId, pool: answer.pool }, 'this machine has joined');
@@ -86,12 +86,13 @@ export class Joining extends LoopService {
 
   /**
    * Moves a machine that has joined to the pool and the locations of another token. It keeps its id and its key. If the
-   * token is of no use, nothing changes.
+   * token is of no use, nothing changes. The machine knows its installation: the authority in the token may have been
+   * exchanged since.
    */
   async #move(tokenId: string, machineId: string, ending: AbortSignal): Promise<void> {
-    const { logger } = this.#options;
+    const { files, trust, logger } = this.#options;
     try {
-      const answer = await this.#ask(machineId, false, ending);
+      const answer = await this.#ask(machineId, ending, { tls: files.tls(trust, files.isSystem) });
       if (!answer || answer === 'another key pair') return;
       this.#store(answer, tokenId);
       logger.info({ machineId, pool: answer.pool }, 'this machine has moved to the pool of its new token');
@@ -169,17 +170,23 @@ export class Joining extends LoopService {
     );
   }
 
+  /** Returns the trust that the token gives, without a certificate of this machine. */
+  get #tokenTls(): TlsFiles {
+    const { token, trust } = this.#options;
+    const { authority } = readJoinToken(token)!;
+    if (authority === undefined) return { ...trust, certFile: '', certKeyFile: '' };
+    return { ...NO_FILES, caDigests: [authority] };
+  }
+
+  /** Asks core to let the machine in. `tls`: default: as the token says. */
   async #ask(
     machineId: string,
-    newKey: boolean,
     ending: AbortSignal,
+    { newKey = false, tls = this.#tokenTls }: { newKey?: boolean; tls?: TlsFiles } = {},
   ): Promise<JoinMachineResponse | 'another key pair' | undefined> {
-    const { files, token, name, trust } = this.#options;
-    const { authority } = readJoinToken(token)!;
+    const { files, token, name } = this.#options;
     const key = files.key(newPrivateKey, newKey);
     const request = { token, machineId, name, signingRequest: signingRequest(key, machineId) };
-    const tls: TlsFiles =
-      authority === undefined ? { ...trust, certFile: '', certKeyFile: '' } : { ...NO_FILES, caDigests: [authority] };
     try {
       return await this.#persist(
         () =>
