@@ -151,8 +151,8 @@ export class ContainerWorkload implements RunningWorkload {
   }
 
   /**
-   * Kills the container, with retries: the caller does not ask twice, and an engine that is unavailable, or was killed
-   * meanwhile, did not get the command.
+   * Kills the container, with retries: the caller does not ask twice, and an engine that is unavailable or busy, or was
+   * killed meanwhile, did not execute the command. 404 and 409 mean that it does not run.
    */
   async #killUntilOver(container: Docker.Container): Promise<void> {
     while (!this.#over && !this.#released) {
@@ -160,7 +160,8 @@ export class ContainerWorkload implements RunningWorkload {
         if (this.#frozen) await this.#unpause().catch(() => undefined);
         return await container.kill({ signal: 'SIGKILL' });
       } catch (error) {
-        if (statusOf(error) !== undefined) return this.#report(error);
+        if (statusOf(error) !== undefined) this.#report(error);
+        if ([404, 409].includes(statusOf(error) ?? 0)) return;
       }
       await delay(this.#options.clock, ENGINE_AWAY_MS);
     }

@@ -1,4 +1,4 @@
-/** Containers whose engine executes a call but whose answer is lost, or that never gets the call. */
+/** Containers whose engine executes a call but whose answer is lost, or that never gets the call or rejects it. */
 import type { Test } from 'tap';
 import { engineCutter } from '../../../helpers/db/engine-cutter.ts';
 import { launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
@@ -49,4 +49,15 @@ export async function lostAnswers(t: Test, engine: TestEngine): Promise<void> {
       t.equal(launch.output(), '');
     },
   );
+
+  await t.test('the engine is too busy for its kill: it is killed as soon as the engine is not', async (t) => {
+    const cutter = await engineCutter(t, engine.socket, /^POST \S+\/kill\?/, 'BUSY');
+    const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
+    const workload = await startContainer(executor, launchOf('while :; do sleep 0.05; done'));
+    await waitFor('it to run', () => workload.address !== '');
+    workload.kill();
+    await waitFor('a rejected kill', () => cutter.cuts() > 0);
+    cutter.heal();
+    t.match(await workload.ended, { signal: 'SIGKILL' });
+  });
 }
