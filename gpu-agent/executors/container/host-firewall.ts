@@ -24,7 +24,8 @@ export class HostFirewall {
   #applied = '';
   #isPatient = true;
   #isPaused = false;
-  #refreshing: Promise<void> = Promise.resolve();
+  /** Changes of rules run one after the other. */
+  #changes: Promise<unknown> = Promise.resolve();
 
   constructor(prefix: string, programs: HostPrograms) {
     this.#prefix = prefix;
@@ -40,14 +41,9 @@ export class HostFirewall {
     await this.refresh();
   }
 
-  /**
-   * Updates the rules after changes of the host's default routes. Does nothing before `open` and after `pause`. Calls
-   * run one after the other: a rule must not be inserted twice.
-   */
+  /** Updates the rules after changes of the host's default routes. Does nothing before `open` and after `pause`. */
   refresh(): Promise<void> {
-    const done = this.#refreshing.then(() => this.#refresh());
-    this.#refreshing = done.catch(() => undefined);
-    return done;
+    return this.#inTurn(() => this.#refresh());
   }
 
   async #refresh(): Promise<void> {
@@ -79,7 +75,11 @@ export class HostFirewall {
   }
 
   /** Blocks new connections to the bridge because the agent stops: clients wait for the next agent. */
-  async pause(): Promise<void> {
+  pause(): Promise<void> {
+    return this.#inTurn(() => this.#pause());
+  }
+
+  async #pause(): Promise<void> {
     if (!this.#bridge || !this.#isPatient) return;
     this.#isPaused = true;
     const { address, port } = this.#bridge;
@@ -103,7 +103,11 @@ export class HostFirewall {
   }
 
   /** Removes the rules. Never rejects. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.#inTurn(() => this.#close());
+  }
+
+  async #close(): Promise<void> {
     for (const program of ['iptables', 'ip6tables']) {
       for (const [table, chain, own] of this.#hooks()) {
         await this.#programs.run(program, ['-w', '-t', table, '-D', chain, '-j', own]).catch(() => undefined);
@@ -112,6 +116,13 @@ export class HostFirewall {
       }
     }
     this.#bridge = undefined;
+  }
+
+  /** Makes changes one after the other: two at once could insert a rule twice, or set removed rules again. */
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    const done = this.#changes.then(change);
+    this.#changes = done.catch(() => undefined);
+    return done;
   }
 
   async #apply(bridge: BridgeAddress, ways: readonly string[]): Promise<void> {

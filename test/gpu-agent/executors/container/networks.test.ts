@@ -28,6 +28,26 @@ t.test('concurrent calls set each rule once', { skip: podmanSkip }, async (t) =>
   t.equal(rules.filter((rule) => rule === `-A INPUT -j slipway-${prefix}-in`).length, 1);
 });
 
+t.test('a pause and an end follow a change that is under way', { skip: podmanSkip }, async (t) => {
+  const prefix = interfacePrefix(freshId());
+  const firewall = new HostFirewall(prefix, hostPrograms);
+  t.teardown(() => firewall.close());
+  const rules = (): string => execFileSync('iptables-save', { encoding: 'utf8' });
+  const opening = firewall.open({ address: '127.0.0.9', port: 9 });
+  const pausing = firewall.pause();
+  await opening;
+  await pausing;
+  const [first] = rules()
+    .split('\n')
+    .filter((rule) => rule.startsWith(`-A slipway-${prefix}-in `));
+  if (firewall.isPatient) t.match(first, /--dport 9 .*-j DROP$/, 'it is not flushed again');
+  const other = new HostFirewall(prefix, hostPrograms);
+  const opened = other.open({ address: '127.0.0.9', port: 9 });
+  await other.close();
+  await opened;
+  t.notMatch(rules(), prefix, 'nothing is left');
+});
+
 t.test('leftovers of a killed agent are removed with the Podman of a test', { skip: podmanSkip }, async (t) => {
   const podman = await startPodman();
   const machineId = freshId();
