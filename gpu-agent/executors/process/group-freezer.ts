@@ -16,6 +16,8 @@ const GIVE_UP_MS = 2_000;
 const STANDING = new Set(['T', 't', 'X', 'Z']);
 /** Processes that are read before other events get their turn: a machine may have thousands. */
 const READS_AT_ONCE = 32;
+/** Errors of a process or machine without a free file descriptor: which processes run is not known then. */
+const NO_DESCRIPTOR = new Set(['EMFILE', 'ENFILE']);
 
 /** The group to freeze. */
 interface FrozenGroup {
@@ -38,7 +40,10 @@ export async function freezeGroup(frozen: FrozenGroup): Promise<void> {
   const { group, isEnding, clock } = frozen;
   const startedAtMs = clock.monotonicMs();
   for (;;) {
-    const members = await membersOf(frozen);
+    const members = await membersOf(frozen).catch((error: unknown) => {
+      thawGroup(group);
+      throw error;
+    });
     // A stopped process would handle the signal only when it is killed.
     if (isEnding()) return thawGroup(group);
     const running = members.filter(({ state }) => !STANDING.has(state));
@@ -72,7 +77,9 @@ interface Member {
 /** Returns the processes of the group without the guard. */
 async function membersOf({ group, guardText, candidates, clock }: FrozenGroup): Promise<Member[]> {
   const found: Member[] = [];
-  for (const [index, pid] of (candidates() ?? (await allProcesses())).entries()) {
+  // A group that lives has its guard at least: a list without it could not be read.
+  const listed = candidates() ?? [];
+  for (const [index, pid] of (listed.length > 0 ? listed : await allProcesses()).entries()) {
     if (index > 0 && index % READS_AT_ONCE === 0) await new Promise<void>((resolve) => clock.soon(resolve));
     const [state, parent, itsGroup] = textOf(`/proc/${pid}/stat`)
       .replace(/^.*\) /s, '')
@@ -87,11 +94,12 @@ async function allProcesses(): Promise<number[]> {
   return (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
 }
 
-/** Returns the content of a file; empty if its process is gone. */
+/** Returns the content of a file; empty if its process is gone. Throws without a free file descriptor. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
+  } catch (error) {
+    if (NO_DESCRIPTOR.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     return '';
   }
 }

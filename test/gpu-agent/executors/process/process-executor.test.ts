@@ -151,9 +151,10 @@ t.test(
       process.execPath,
       join(import.meta.dirname, 'out-of-files.ts'),
     ]);
-    const [exit, failure] = JSON.parse(stdout) as [WorkloadExit, HelperFailure];
+    const [exit, failure, frozen] = JSON.parse(stdout) as [WorkloadExit, HelperFailure, string];
     t.match(exit.failure, /too many open files .*LimitNOFILE/);
     t.match(failure, { kind: 'failed', text: /EMFILE/ });
+    t.match(frozen, /EMFILE/, 'a worker whose processes cannot be seen does not count as frozen');
   },
 );
 
