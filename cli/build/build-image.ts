@@ -1,5 +1,5 @@
 /** Builds an image from a folder, and pushes it or leaves it in the engine of this machine. */
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { Cli } from '../cli.ts';
@@ -59,14 +59,12 @@ export async function buildImage(
   const plan = planOf(path, base);
   const engine = await findEngine(cli);
   output.note(`Building ${folder} ${plan.about}, with ${engine}.`);
-  const local = `localhost/${NAME.test(name) ? name : 'image'}:building`;
-  await withContainerfile(plan, (file) =>
-    runEngine(cli, engine, ['build', '--tag', local, '--file', file, path], { what: `building ${folder}` }),
+  const built = await withFiles(plan, (file, idFile) =>
+    runEngine(cli, engine, ['build', '--iidfile', idFile, '--file', file, path], { what: `building ${folder}` }),
   );
-  const asked = ['image', 'inspect', '--format', '{{.Id}}', local];
-  const id = (await runEngine(cli, engine, asked, { what: 'reading the image' })).trim().replace(/^sha256:/, '');
+  const id = built.replace(/^sha256:/, '');
   const image = `${push ?? `localhost/${name}`}:${id.slice(0, ID_LENGTH)}`;
-  await runEngine(cli, engine, ['tag', local, image], { what: `naming ${image}` });
+  await runEngine(cli, engine, ['tag', id, image], { what: `naming ${image}` });
   if (push === undefined) {
     output.note(`${image} is in ${engine} of this machine only. Machines elsewhere need --push REPOSITORY.`);
     return image;
@@ -76,17 +74,21 @@ export async function buildImage(
   return image;
 }
 
-/** Calls `build` with the path of the folder's Containerfile, or of a temporary one. */
-async function withContainerfile({ file, text }: BuildPlan, build: (file: string) => Promise<unknown>): Promise<void> {
-  if (file !== undefined) {
-    await build(file);
-    return;
-  }
+/**
+ * Calls `build` with the path of the folder's Containerfile, or of a temporary one, and of the file for the image's id.
+ * Returns the id. A name would be that of another build too, of a folder of the same name at the same time.
+ */
+async function withFiles(
+  { file, text }: BuildPlan,
+  build: (file: string, idFile: string) => Promise<unknown>,
+): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-build-'));
   try {
     const made = join(folder, 'Containerfile');
-    writeFileSync(made, text!);
-    await build(made);
+    if (file === undefined) writeFileSync(made, text!);
+    const idFile = join(folder, 'id');
+    await build(file ?? made, idFile);
+    return readFileSync(idFile, 'utf8').trim();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -12,6 +12,18 @@ import { call } from '../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../helpers/system/core-replicas.ts';
 import { commandLine } from './command-line.ts';
 
+/** A Podman whose builds end when two of them have. */
+const BOTH_BUILT = `#!/bin/sh
+PATH=$REAL_PATH
+podman "$@"
+code=$?
+if [ "$1" = build ]; then
+  touch "$ENDED/$$"
+  while [ "$(ls "$ENDED" | wc -l)" -lt 2 ]; do sleep 0.05; done
+fi
+exit $code
+`;
+
 t.setTimeout(600_000);
 
 t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, async (t) => {
@@ -22,12 +34,13 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
   const authFile = join(podman.folder, 'auth.json');
   const login = Buffer.from(`${REGISTRY_USER.username}:${REGISTRY_USER.password}`).toString('base64');
   writeFileSync(authFile, JSON.stringify({ auths: { [registry.address]: { auth: login } } }));
-  const cli = commandLine(t, {
+  const variables = {
     ...env,
     REGISTRY_AUTH_FILE: authFile,
     SLIPWAY_CORE_ADDRESS: core.replicas[0]!.address,
     SLIPWAY_API_KEY: core.key,
-  });
+  };
+  const cli = commandLine(t, variables);
   const folder = join(cli.cwd, 'ocr');
   mkdirSync(folder);
   const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
@@ -123,5 +136,29 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
     t.equal(code, 1);
     t.match(stderr, /podman failed, pushing /);
     t.match((await endpoints()).map(({ version }) => version).toSorted(), [0, 1], 'nothing was released');
+  });
+
+  await t.test('two folders of the same name at once: each endpoint gets its own image', async (t) => {
+    const path = env['PATH'] ?? '';
+    const both = commandLine(t, {
+      ...variables,
+      PATH: `${cli.cwd}/bin:${path}`,
+      REAL_PATH: path,
+      ENDED: `${cli.cwd}/ended`,
+    });
+    for (const made of ['bin', 'ended']) mkdirSync(join(cli.cwd, made));
+    writeFileSync(join(cli.cwd, 'bin', 'podman'), BOTH_BUILT, { mode: 0o755 });
+    const names = ['one', 'two'];
+    for (const name of names) {
+      mkdirSync(join(both.cwd, name, 'ocr'), { recursive: true });
+      writeFileSync(join(both.cwd, name, 'ocr', 'Containerfile'), `FROM ${BASE_IMAGE}\nLABEL folder=${name}\n`);
+    }
+    const runs = names.map((name) => both.run('deploy', `./${name}/ocr`, '--name', name, ...settings));
+    for (const { code, stderr } of await Promise.all(runs)) t.equal(code, 0, stderr);
+    for (const made of (await endpoints()).filter(({ name }) => names.includes(name))) {
+      const { imageName } = made.template!;
+      const label = await podman.cli('image', 'inspect', '--format', '{{index .Labels "folder"}}', imageName);
+      t.equal(label.trim(), made.name);
+    }
   });
 });
