@@ -13,6 +13,9 @@ export type Sink = NodeJS.WritableStream & { isTTY?: boolean; columns?: number; 
 /** Style of text. Ignored on terminals with NO_COLOR, and if the destination is no terminal. */
 type TextStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
+/** Size of a terminal that does not know it: 0, as in a container until the first resize. */
+const [ROWS, COLUMNS] = [24, 80];
+
 export class Output {
   readonly #stdout: Sink;
   readonly #stderr: Sink;
@@ -92,7 +95,7 @@ export class Output {
       this.#stdout.write(`${lines.join('\n')}\n\n`);
       return;
     }
-    const height = (this.#stdout.rows ?? 24) - 1;
+    const height = (this.#stdout.rows || ROWS) - 1;
     const shown =
       lines.length <= height ? lines : [...lines.slice(0, height - 1), `… ${lines.length - height + 1} more lines`];
     this.#stdout.write(`\u001b[H${shown.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`);
@@ -129,7 +132,8 @@ export class Output {
       this.#lastPlain = what;
       return;
     }
-    const text = printable(detail === '' ? what : `${what}  ${detail}`).slice(0, (this.#stderr.columns ?? 80) - 1);
+    const columns = this.#stderr.columns || COLUMNS;
+    const text = printable(detail === '' ? what : `${what}  ${detail}`).slice(0, columns - 1);
     this.#stderr.write(`\r\u001b[K${this.style('dim', text, this.#stderr)}`);
     this.#progress = text;
   }
@@ -142,7 +146,7 @@ export class Output {
 
   /** Columns of the terminal. Infinity if the results go elsewhere. */
   get terminalColumns(): number {
-    return this.#stdout.isTTY ? (this.#stdout.columns ?? Infinity) : Infinity;
+    return (this.#stdout.isTTY && this.#stdout.columns) || Infinity;
   }
 
   /** Returns text in a style, if the sink supports it. */

@@ -166,6 +166,21 @@ t.test('progress is one line on a terminal, and one line per change elsewhere', 
   t.equal(written.out, 'a result\n');
 });
 
+t.test('a terminal that does not know its size cuts nothing off', async (t) => {
+  let written = '';
+  const write = (part: Buffer, _encoding: string, done: () => void): void => {
+    written += part.toString();
+    done();
+  };
+  const sink = Object.assign(new Writable({ write }), { isTTY: true, columns: 0, rows: 0 });
+  const output = new Output(sink, sink, new ManualClock());
+  output.table([{ title: 'NAME', text: (row: string) => row }], ['x'.repeat(100)], '');
+  t.match(written, /x{100}\n/);
+  written = '';
+  output.redraw(['one', 'two', 'three']);
+  t.match(written, /one[^]*two[^]*three/);
+});
+
 t.test('new lines of a log whose beginning is out of reach', async (t) => {
   const window = 200;
   const lines = Array.from({ length: 60 }, (_, index) => `line ${index} says something\n`);
