@@ -4,6 +4,7 @@ import { allPages } from '@slipway/proto/wire/pages';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Cli } from '../cli.ts';
 import { RejectedError, UsageError } from '../failures.ts';
+import { isAway } from '../retry-while-away.ts';
 
 /** Form of the ids of endpoints, and of workers. */
 export const ENDPOINT_ID = /^[a-z0-9]{14}$/;
@@ -31,17 +32,19 @@ export async function endpointsNamed(cli: Cli, name: string): Promise<Endpoint[]
 
 /** Returns the id for a text that has the form of an id, and may be a name all the same. */
 async function idOrName(cli: Cli, text: string): Promise<string> {
-  // A key for jobs alone may use an id without reading endpoints.
-  const like = await unlessUnauthorized(endpointsLike(cli, text));
+  const like = await ifReadable(endpointsLike(cli, text));
   const byName = like.filter(({ name }) => name === text);
   if (byName.length === 0 || like.some(({ id }) => id === text)) return text;
   return onlyOne(byName, { what: 'endpoint', name: text }).id;
 }
 
-/** Returns the list. Empty if the key may not read it. */
-export function unlessUnauthorized<Entry>(list: Promise<Entry[]>): Promise<Entry[]> {
+/**
+ * Returns the list. Empty if the key may not read it, as a key for jobs alone, or if core is away: the next call needs
+ * no list, and may wait for core.
+ */
+export function ifReadable<Entry>(list: Promise<Entry[]>): Promise<Entry[]> {
   return list.catch((error: unknown): Entry[] => {
-    if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') return [];
+    if (isAway(error) || (error instanceof CoreError && error.reason === 'UNAUTHORIZED')) return [];
     throw error;
   });
 }

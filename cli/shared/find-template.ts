@@ -2,7 +2,7 @@
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { allPages } from '@slipway/proto/wire/pages';
 import type { Cli } from '../cli.ts';
-import { onlyOne, unlessUnauthorized } from './find-endpoint.ts';
+import { ifReadable, onlyOne } from './find-endpoint.ts';
 
 const TEMPLATE_ID = /^[a-z0-9]{10}$/;
 
@@ -13,7 +13,7 @@ export async function templateIdOf(cli: Cli, named: string): Promise<string> {
     (page) => cli.core.templates.call((client) => client.listTemplates, { includePublic: false, ...page }),
     ({ templates }) => templates,
   );
-  const templates = await (isLikeId ? unlessUnauthorized(all) : all);
+  const templates = await (isLikeId ? ifReadable(all) : all);
   const byName = templates.filter(({ name }) => name === named);
   // The list has no public templates of others.
   if (isLikeId && (byName.length === 0 || templates.some(({ id }) => id === named))) return named;

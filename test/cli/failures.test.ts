@@ -122,6 +122,14 @@ t.test('Ctrl-C ends a call that gets no answer', async (t) => {
   t.match(await run.ended, { code: 130, stdout: '' });
 });
 
+t.test('Ctrl-C ends the wait for a core that is away', async (t) => {
+  const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: SECRET });
+  const run = cli.start('jobs', 'run', '--wait', '--endpoint', 'abcdefghijklmn', '--input', '{}');
+  await run.wrote('stderr', /Core does not answer; trying again/);
+  run.child.kill('SIGINT');
+  t.match(await run.ended, { code: 130, stdout: '' });
+});
+
 t.test('refused by the service; the facts of npm start', async (t) => {
   const system = await startSystem(t);
   const address = system.cores[0]!.address;
