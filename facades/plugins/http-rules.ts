@@ -27,7 +27,7 @@ export function addHttpRules(app: FastifyInstance, clock: Clock): void {
   });
   // Node silently drops headers beyond its limit.
   app.server.maxHeadersCount = 0;
-  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => rejectConnect(socket, clock));
+  rejectConnects(app, clock);
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = request;
     // Its client gets no response: it was told that the connection ends, and sends the request again on another.
@@ -50,6 +50,23 @@ export function addHttpRules(app: FastifyInstance, clock: Clock): void {
         }),
       );
     }
+    done();
+  });
+}
+
+/** Rejects CONNECT. Node no longer closes such a connection when the server closes, but waits for it. */
+function rejectConnects(app: FastifyInstance, clock: Clock): void {
+  const open = new Set<Socket>();
+  let isClosing = false;
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    if (isClosing) return void socket.destroy();
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    rejectConnect(socket, clock);
+  });
+  app.addHook('preClose', (done) => {
+    isClosing = true;
+    for (const socket of open) socket.destroy();
     done();
   });
 }
