@@ -16,12 +16,13 @@ export class LabelledHistogram {
     this.#counts = bounds.map(() => 0);
   }
 
-  observe(value: number): void {
-    this.#sum += value;
-    this.#count += 1;
+  /** Adds a value. `times`: how often; default 1. */
+  observe(value: number, times = 1): void {
+    this.#sum += value * times;
+    this.#count += times;
     for (let index = 0; index < this.#bounds.length; index += 1) {
       if (value > this.#bounds[index]!) continue;
-      this.#counts[index]! += 1;
+      this.#counts[index]! += times;
       return;
     }
   }

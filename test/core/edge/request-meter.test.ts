@@ -1,8 +1,11 @@
 // test: postgres
 /** Counts of requests to load-balancing endpoints: whatever one reporter sends, those of all others are stored. */
 import { RequestMeter } from '@slipway/core/edge/request-meter';
+import { requestMetrics } from '@slipway/core/metrics/request-metrics';
+import { BoundedNames } from '@slipway/kit/bytes/bounded-names';
+import { Metrics } from '@slipway/kit/observe/metrics';
 import type { RequestCounts } from '@slipway/kit/observe/request-counts';
-import { noRequests } from '@slipway/kit/observe/request-counts';
+import { DURATION_BINS_MAX, noRequests } from '@slipway/kit/observe/request-counts';
 import t from 'tap';
 import { startEngines } from '../../helpers/system/job-engine.ts';
 
@@ -70,4 +73,15 @@ t.test('thousands of workers that one endpoint invents take no place of another'
     'those that are too many are counted together',
   );
   t.equal(taken.length, 1_002);
+});
+
+t.test('a billion requests in one report are measured at once, and not one by one', async (t) => {
+  const metrics = new Metrics();
+  const { onRequests } = requestMetrics(metrics, new BoundedNames(10));
+  const durations = Array.from({ length: DURATION_BINS_MAX }, () => 20_000);
+  for (let worker = 0; worker < 1_000; worker += 1) onRequests('many', counts({ durations }));
+  onRequests('one', counts());
+  const { text } = await metrics.read();
+  t.match(text, 'slipway_core_request_duration_seconds_count{endpoint="many"} 1240000000\n');
+  t.match(text, 'slipway_core_request_duration_seconds_bucket{le="0.001",endpoint="one"} 1\n');
 });
