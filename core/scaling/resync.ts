@@ -1,7 +1,8 @@
 /**
  * Periodic resync: once a second one replica evaluates all endpoints that have workers, demand or unplaced workers. It
  * finds what no event reported. Idle endpoints without workers cost nothing. It runs beside the trigger, so a long
- * resync delays no first job. It waits for the reconciles that it queues, and for no others.
+ * resync delays no first job. It waits for the reconciles that it queues, and for no others. An endpoint whose
+ * reconcile fails holds up neither other endpoints nor the end of lost workers.
  */
 
 import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
@@ -13,6 +14,8 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { HEARTBEAT_PERIOD_MS } from '../domain/machines/lease.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import { ReconcileTimeoutError } from '../store/scaling/transaction-monitor.ts';
+import { isLockTimeout, isTransient } from '../store/sql/transient.ts';
 import type { Stores } from '../store/storage.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -97,7 +100,7 @@ export class ResyncLoop extends BaseService {
   }
 
   async #resync(): Promise<void> {
-    const { store, clock, task, evaluator, queue } = this.#options;
+    const { store, clock, task, evaluator, queue, logger } = this.#options;
     const startMs = clock.monotonicMs();
     this.#healthySinceMs ??= startMs;
     if (!task.mine) return evaluator.keepOnly(NO_IDS);
@@ -112,7 +115,11 @@ export class ResyncLoop extends BaseService {
     evaluator.keepOnly(ids);
     const all = [...ids];
     for (let from = 0; from < all.length; from += BATCH_MAX) {
-      await queue.add(await evaluator.evaluate(all.slice(from, from + BATCH_MAX)));
+      const due = await evaluator.evaluate(all.slice(from, from + BATCH_MAX));
+      await queue.add(due).catch((error: unknown) => {
+        if (mayBeOutage(error)) throw error;
+        logger.warn({ err: error }, 'reconcile failed; the next resync retries it');
+      });
     }
   }
 
@@ -122,4 +129,9 @@ export class ResyncLoop extends BaseService {
     for (const id of lost) ids.add(id);
     this.#options.events.emit('rotation', lost);
   }
+}
+
+/** Returns whether the database may have been away. A lock that another client holds concerns some endpoints only. */
+function mayBeOutage(error: unknown): boolean {
+  return error instanceof ReconcileTimeoutError || (isTransient(error) && !isLockTimeout(error));
 }
