@@ -133,7 +133,8 @@ export function reconcileOf(
       const machines = new Map(
         [...sample.demand.workers, ...fleet.workersOf(endpoint.id)].map((worker) => [worker.id, worker.machineId]),
       );
-      const changes = await commit({ sql, written, machines }, endpoint, decision, newId);
+      const late = new Set(sample.demand.workers.flatMap(({ id, moveLate }) => (moveLate ? [id] : [])));
+      const changes = await commit({ sql, fleet, written, machines, late }, endpoint, decision, newId);
       fleet.apply(decision);
       return changes;
     },
@@ -195,8 +196,16 @@ async function machinesWithout(
   return fleet.withCrashesOf(endpoint, fleet.withModelsOf(endpoint, machines));
 }
 
+/** State of a commit. */
+interface CommitContext extends Pick<ReconcileContext, 'sql' | 'fleet' | 'written'> {
+  /** Machines of workers, by id. */
+  machines: ReadonlyMap<string, string>;
+  /** Workers whose GPU memory is moved for too long. */
+  late: ReadonlySet<string>;
+}
+
 async function commit(
-  { sql, written, machines }: Pick<ReconcileContext, 'sql' | 'written'> & { machines: ReadonlyMap<string, string> },
+  { sql, fleet, written, machines, late: lateIds }: CommitContext,
   { id: endpointId, version, rollout }: EndpointSample['endpoint'],
   { actions, rollout: step }: Decision,
   newId: () => string,
@@ -204,7 +213,9 @@ async function commit(
   const idsOf = (what: string): string[] =>
     actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
   const retired = idsOf('RETIRE');
-  const late = await retireWorkers(sql, retired);
+  // No row of a worker may be locked before the placement lock: its holder may wait for that row.
+  const late = fleet.isOpen ? await retireWorkers(sql, retired) : retired.filter((id) => lateIds.has(id));
+  if (!fleet.isOpen) written.retire(retired);
   const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
   const resumed = await resumeStandbys(sql, idsOf('WAKE'));
   const placed = actions.flatMap((action) => (action.do === 'ADD' || action.do === 'RESTORE' ? [action] : []));

@@ -44,6 +44,11 @@ export class ReconcileFleet {
     this.#crashes = crashes;
   }
 
+  /** True from the first call of `open` on: the transaction holds the lock. */
+  get isOpen(): boolean {
+    return this.#machines !== undefined;
+  }
+
   /** Takes the lock and reads everything, on the first call. */
   async open(): Promise<void> {
     if (this.#machines) return;

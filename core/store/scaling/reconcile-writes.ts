@@ -10,7 +10,7 @@ import type { Sql } from '../sql/database.ts';
 import { lockedInOrder } from '../sql/worker-order.ts';
 import type { DecisionToLog, UpdatedRefusal } from './scale-log-rows.ts';
 import { logDecisions, updateRefusals } from './scale-log-rows.ts';
-import { lockPlacement } from './standby-rows.ts';
+import { lockPlacement, retireWorkers } from './standby-rows.ts';
 
 /** A new worker. */
 interface AddedWorker {
@@ -24,6 +24,7 @@ export class ReconcileWrites {
   readonly #sql: Sql;
   #added: AddedWorker[] = [];
   #drained: string[] = [];
+  #retired: string[] = [];
   #logged: DecisionToLog[] = [];
   #updated: UpdatedRefusal[] = [];
   #rollouts: SteppedRollout[] = [];
@@ -38,6 +39,10 @@ export class ReconcileWrites {
 
   drain(workerIds: readonly string[]): void {
     this.#drained.push(...workerIds);
+  }
+
+  retire(workerIds: readonly string[]): void {
+    this.#retired.push(...workerIds);
   }
 
   step(rollout: SteppedRollout): void {
@@ -77,23 +82,25 @@ export class ReconcileWrites {
       logDecisions(this.#sql, logged),
       updateRefusals(this.#sql, updated),
       writeRollouts(this.#sql, rollouts),
-      this.#drains(),
+      this.#stops(),
     ]);
   }
 
   /**
-   * Drains workers under the placement lock, as another endpoint may preempt one of them at the same time. Runs last,
-   * so that reconciles which place nothing hold the lock only briefly.
+   * Drains and retires workers under the placement lock, as another endpoint may preempt one of them at the same time.
+   * Runs last, so that reconciles which place nothing hold the lock only briefly.
    */
-  async #drains(): Promise<void> {
-    const drained = this.#drained;
-    this.#drained = [];
+  async #stops(): Promise<void> {
+    const [drained, retired] = [this.#drained, this.#retired];
+    [this.#drained, this.#retired] = [[], []];
+    if (drained.length + retired.length === 0) return;
+    await Promise.all([lockPlacement(this.#sql), this.#drains(drained), retireWorkers(this.#sql, retired)]);
+  }
+
+  async #drains(drained: readonly string[]): Promise<void> {
     if (drained.length === 0) return;
-    const going = lockedInOrder(this.#sql, this.#sql`id = ANY(${drained}) AND desired IN ('RUN', 'FREEZE')`);
-    await Promise.all([
-      lockPlacement(this.#sql),
-      this.#sql`
-      UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM ${going} AS l WHERE w.id = l.id`,
-    ]);
+    const going = lockedInOrder(this.#sql, this.#sql`id = ANY(${[...drained]}) AND desired IN ('RUN', 'FREEZE')`);
+    await this.#sql`
+      UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM ${going} AS l WHERE w.id = l.id`;
   }
 }

@@ -12,6 +12,7 @@ import { lockedInOrder } from '@slipway/core/store/sql/worker-order';
 import t from 'tap';
 import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../../helpers/system/job-engine.ts';
 import { seededRandom } from '../../../helpers/time/seeded-random.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);
 
@@ -102,6 +103,43 @@ t.test(
     );
   },
 );
+
+t.test('workers: a reconcile that retires and drains some, and a drain of their machine', async (t) => {
+  const endpointId = await engines.endpoint();
+  const [crashed, idle] = ['workerlate0001', 'workerlate0002'];
+  await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state) VALUES
+    (${crashed}, ${endpointId}, ${LIVE_MACHINES[1]}, 1, 'UNHEALTHY'),
+    (${idle}, ${endpointId}, ${LIVE_MACHINES[1]}, 1, 'READY')`;
+  let isOver = false;
+  const isOverOrWaits = async (): Promise<boolean> => {
+    const rows = await sql`
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    return isOver || rows.length > 0;
+  };
+  const actions = [
+    { do: 'RETIRE', workerId: crashed },
+    { do: 'DRAIN', workerId: idle },
+  ];
+  const drains: Promise<unknown>[] = [];
+  const reconciled = first!.stores.scales.reconcile([endpointId], async (_id, turn) => {
+    await turn.commit({ actions } as unknown as Decision, () => '');
+    // It holds the placement lock, which the reconcile takes next.
+    const drain = second!.stores.drains.drain(LIVE_MACHINES[1], { deadlineMs: undefined, reason: '' }, 'key');
+    drains.push(
+      drain.finally(() => {
+        isOver = true;
+      }),
+    );
+    await waitFor('the drain to end, or to wait for a row', isOverOrWaits);
+  });
+  await t.resolves(reconciled);
+  await t.resolves(Promise.all(drains));
+  t.match(await sql`SELECT desired, ended_at IS NOT NULL AS ended FROM worker WHERE endpoint_id = ${endpointId}
+    ORDER BY id`, [
+    { desired: 'GONE', ended: true },
+    { desired: 'DRAIN', ended: false },
+  ]);
+});
 
 t.test('jobs: those that wait in hand, and ends of attempts', async (t) => {
   const endpointId = await engines.endpoint();
