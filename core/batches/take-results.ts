@@ -62,11 +62,10 @@ async function record(
   from: 'PENDING' | 'SUBMITTED',
   results: readonly ItemResult[],
 ): Promise<number> {
-  const recorded = await stores.batchWork.record(id, from, results);
-  const completed = results.filter(({ state }) => state === 'COMPLETED').length;
+  const { completed, failed } = await stores.batchWork.record(id, from, results);
   onEnded('completed', completed);
-  onEnded('failed', results.length - completed);
-  return recorded;
+  onEnded('failed', failed);
+  return completed + failed;
 }
 
 async function resultOf(

@@ -48,6 +48,12 @@ export interface EndedItem {
   finishedMs: number | null;
 }
 
+/** Numbers of requests that ended. */
+interface EndedCounts {
+  completed: number;
+  failed: number;
+}
+
 /** Most batches of one pass. */
 const ACTIVE_MAX = 5_000;
 /** Milliseconds for which a job is kept after its result has been taken over. */
@@ -212,11 +218,13 @@ export class BatchWorkStore {
   }
 
   /**
-   * Records results of requests that are in the state `from`; the others keep theirs. Returns the number of new ones.
+   * Records results of requests that are in the state `from`; the others keep theirs. Returns the numbers of new ones.
    */
-  async record(id: string, from: 'PENDING' | 'SUBMITTED', results: readonly ItemResult[]): Promise<number> {
-    if (results.length === 0) return 0;
+  async record(id: string, from: 'PENDING' | 'SUBMITTED', results: readonly ItemResult[]): Promise<EndedCounts> {
+    if (results.length === 0) return { completed: 0, failed: 0 };
     return inTransaction(this.#database.sql, async (tx) => {
+      // Before its requests, as all steps do: after a failover two replicas may take a step of one batch.
+      await tx`SELECT FROM batch WHERE id = ${id} FOR NO KEY UPDATE`;
       const changed = await tx<{ number: number; endpoint_id: string | null; job_id: string | null }[]>`
         UPDATE batch_item i SET state = g.state, ended_at = now(),
           started_at = CASE WHEN g.started_ms IS NOT NULL THEN to_timestamp(g.started_ms / 1000.0) END
@@ -227,17 +235,18 @@ export class BatchWorkStore {
         RETURNING i.number, i.endpoint_id, i.job_id`;
       const numbers = new Set(changed.map(({ number }) => number));
       const fresh = results.filter(({ number }) => numbers.has(number));
-      if (fresh.length === 0) return 0;
+      if (fresh.length === 0) return { completed: 0, failed: 0 };
       const bytes = await insertPieces(tx, id, fresh);
       const completed = fresh.filter(({ state }) => state === 'COMPLETED').length;
+      const failed = fresh.length - completed;
       await tx`UPDATE batch SET completed = completed + ${completed}::int,
-        failed = failed + ${fresh.length - completed}::int, result_bytes = result_bytes + ${bytes}::bigint
+        failed = failed + ${failed}::int, result_bytes = result_bytes + ${bytes}::bigint
         WHERE id = ${id}`;
       await tx`UPDATE job j SET expires_at = least(j.expires_at, now() + ${JOB_KEPT_MS}::int * interval '1 ms')
         FROM unnest(${textArray(changed.map((row) => row.endpoint_id))}::text[],
           ${textArray(changed.map((row) => row.job_id))}::text[]) AS g(endpoint_id, id)
         WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id`;
-      return fresh.length;
+      return { completed, failed };
     });
   }
 

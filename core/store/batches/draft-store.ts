@@ -22,7 +22,7 @@ import { statementOf } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 import { afterNow, batchFromRow, countBatches, lockAccount, lockBatch, viewBatches } from './batch-rows.ts';
 import type { FilePiece } from './file-rows.ts';
-import { addPiece, usedBytes } from './file-rows.ts';
+import { addPiece, hasSpace } from './file-rows.ts';
 
 /** A new draft. */
 interface NewDraft {
@@ -101,6 +101,8 @@ export class DraftStore {
   /** Adds requests, all or none. `undefined`: there is no such batch. Throws IN_USE, INVALID_REQUEST or QUEUE_FULL. */
   async add({ scope, endpointId, batchId }: DraftKey, addition: Addition, limits: FileLimits) {
     const changed = await this.#database.db.transaction(async (tx) => {
+      // Before the batch, as `finalize` does: `addTo` may need it.
+      await lockAccount(tx, scope.accountId);
       const current = await lockBatch(tx, scope, batchId, endpointId);
       return current && addTo(tx, current, addition, limits);
     });
@@ -204,7 +206,7 @@ async function addTo(
       count(*)::int AS items FROM batch_item WHERE batch_id = ${batchId}`;
   const total = last!.items + requests.length;
   if (total > DRAFT_REQUESTS_MAX) throw tooManyRequests(total);
-  if ((await usedBytes(statement, accountId)) + bytes > limits.bytes) throw tooManyBytes(limits);
+  if (!(await hasSpace(tx, accountId, bytes, limits))) throw tooManyBytes(limits);
   const size = Number(last!.size);
   for (const piece of pieces(fileId, size)) await addPiece(tx, fileId, piece);
   await insertRequests(tx, batchId, requests, { number: last!.number, start: size });

@@ -11,7 +11,7 @@ import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
 import type { FilePiece } from './file-rows.ts';
-import { addPiece, usedBytes } from './file-rows.ts';
+import { addPiece, hasSpace, usedBytes } from './file-rows.ts';
 
 /** A new file. */
 interface NewFile {
@@ -115,7 +115,7 @@ export class FileStore {
       }
       if (start !== size) throw invalid(`start is ${start}, but the file has ${size} bytes so far`);
       if (size + bytes > FILE_BYTES_MAX) throw invalid(`the file has more than ${FILE_BYTES_MAX} bytes`);
-      if ((await usedBytes(statement, accountId)) + bytes > limits.bytes) throw tooManyBytes(limits);
+      if (!(await hasSpace(tx, accountId, bytes, limits))) throw tooManyBytes(limits);
       await addPiece(tx, id, { start, bytes, sealed });
       return start + bytes;
     });
