@@ -18,9 +18,9 @@ export function cpuCapacity(machines: readonly PlacementMachine[]): CpuCapacity 
   if (connected.length === 0) return undefined;
   const capacity: CpuCapacity = { slots: 0, freeSlots: 0, freeVcpus: 0, freeMemoryGb: 0 };
   for (const machine of connected) {
-    const { cpuSlots, cpuSlotsUsed, vcpus, vcpusUsed, memoryGb, memoryGbUsed } = machine;
+    const { cpuSlots, cpuSlotsUsed, vcpus, vcpusUsed, memoryGb, memoryGbUsed, cordoned } = machine;
     capacity.slots += cpuSlots;
-    if (cpuSlotsUsed >= cpuSlots) continue;
+    if (cordoned || cpuSlotsUsed >= cpuSlots) continue;
     capacity.freeSlots += cpuSlots - cpuSlotsUsed;
     const freeVcpus = vcpus === 0 ? UNKNOWN : Math.max(0, vcpus - vcpusUsed);
     if (freeVcpus <= capacity.freeVcpus) continue;

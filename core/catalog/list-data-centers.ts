@@ -4,6 +4,7 @@ import { ANY_HOSTED, isCountryCode } from '../domain/machines/location.ts';
 import type { CatalogContext } from './catalog-context.ts';
 import type { CpuCapacity } from './cpu-capacity.ts';
 import { cpuCapacity } from './cpu-capacity.ts';
+import { isFree } from './is-free.ts';
 
 /** A location, with the GPUs of the connected machines there. */
 interface DataCenterEntry {
@@ -42,7 +43,7 @@ export async function listDataCenters(
     for (const id of machine.locations.filter((location) => !isCountryCode(location) && location !== ANY_HOSTED)) {
       const entry = entryOf(id);
       entry.countryCode ||= countryCode;
-      for (const gpu of machine.connected ? machine.gpus : []) count(entry, gpuTypeOf(gpu), gpu.used);
+      for (const gpu of machine.connected ? machine.gpus : []) count(entry, gpuTypeOf(gpu), isFree(machine, gpu));
     }
   }
   for (const entry of entries.values())
@@ -50,10 +51,10 @@ export async function listDataCenters(
   return { dataCenters: [...entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), cpu: cpuCapacity(view) };
 }
 
-function count(entry: DataCenterEntry, gpuTypeId: string, used: boolean): void {
+function count(entry: DataCenterEntry, gpuTypeId: string, free: boolean): void {
   const found = entry.gpus.find((gpu) => gpu.gpuTypeId === gpuTypeId);
   const gpu = found ?? { gpuTypeId, total: 0, free: 0 };
   if (!found) entry.gpus.push(gpu);
   gpu.total += 1;
-  gpu.free += used ? 0 : 1;
+  gpu.free += free ? 1 : 0;
 }

@@ -7,6 +7,7 @@ import {
   KNOWN_GPU_TYPES,
 } from '../domain/machines/gpu-facts.ts';
 import type { CatalogContext } from './catalog-context.ts';
+import { isFree } from './is-free.ts';
 
 /** A GPU type. For the meaning of each field see the contract. */
 interface GpuTypeEntry {
@@ -36,7 +37,7 @@ export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'c
       // A slice has the price of its card's type.
       const entry = entries.get(id) ?? entryOf(id, priceOf.get(gpuTypeOf({ ...gpu, migProfile: '' })));
       entry.total += 1;
-      entry.free += gpu.used ? 0 : 1;
+      entry.free += isFree(machine, gpu) ? 1 : 0;
       counts.set(id, (counts.get(id) ?? 0) + 1);
       if (machine.cudaVersion !== '' && !entry.cudaVersions.includes(machine.cudaVersion))
         entry.cudaVersions.push(machine.cudaVersion);

@@ -144,6 +144,23 @@ t.test('data centres', async (t) => {
   t.same(cpu, room(48), 'with the machine that is in no place');
 });
 
+t.test('what gets nothing new is not free: a cordoned GPU, a cordoned machine', async (t) => {
+  const core = await startReplicas(t);
+  const { machineId } = await core.joinAgent({ gpus: [gpu('a'), gpu('b')], locations: ['EU-CZ-1'], cpuSlots: 4 });
+  const cordon = (gpuUuid: string) =>
+    call(core.clients.machines, 'cordonMachine', { id: machineId, cordoned: true, gpuUuid }, core.rootKey);
+  const check = async (free: number, freeSlots: number): Promise<void> => {
+    t.match((await typesOf(core))[0], { id: 'NVIDIA L4', total: 2, free });
+    const { dataCenters } = await call(core.clients.catalog, 'listDataCenters', {}, core.key);
+    t.match(dataCenters, [{ gpus: [{ total: 2, free }], cpu: { slots: 4, freeSlots } }]);
+  };
+  await check(2, 4);
+  await cordon('b');
+  await check(1, 4);
+  await cordon('');
+  await check(0, 0);
+});
+
 t.test('who may look', async (t) => {
   const core = await startReplicas(t);
   t.ok((await typesOf(core, await core.newKey(KeyScope.READ_ONLY))).length > 0);
