@@ -18,7 +18,7 @@ import { cpuSize } from '../domain/machines/cpu-size.ts';
 import { sameCard } from '../domain/machines/gpu-pools.ts';
 import { httpServerOf } from '../domain/machines/http-server.ts';
 import type { WorkerState as State, WorkerHealth } from '../domain/machines/worker.ts';
-import { checkName, checkText, checkTexts, invalid } from '../domain/settings/fields.ts';
+import { checkName, checkText, checkTexts, checkTime, invalid } from '../domain/settings/fields.ts';
 import type { AttemptOutcome } from '../jobs/record/attempt-report.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
 import type { MachineFacts } from '../store/machines/machine-rows.ts';
@@ -95,6 +95,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
   if (machine.standbyMax < 0 || machine.standbyMax > STANDBY_MAX)
     throw invalid(`hello.machine.standby_max must be from 0 to ${STANDBY_MAX}`);
   checkText('hello.machine.cpu_model', machine.cpuModel);
+  checkTime('hello.machine.leave_time', machine.leaveTime?.getTime());
   const {
     id,
     name,

@@ -2,14 +2,12 @@
 
 import type { Caller } from '../domain/accounts/permission.ts';
 import { isUnlimited, unauthorized } from '../domain/accounts/permission.ts';
-import { checkText, invalid } from '../domain/settings/fields.ts';
+import { checkText, checkTime, invalid } from '../domain/settings/fields.ts';
 import type { AuditEvent } from '../store/accounts/audit-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 1_000;
-/** The last millisecond of the year 9999. */
-const TIME_MS_MAX = 253_402_300_799_999;
 
 /** Filter, order and page of a list. */
 interface AuditRequest {
@@ -57,12 +55,8 @@ export async function listAuditEvents(
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX)
     throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
   checkText('subject_id', subjectId);
-  for (const [name, time] of [
-    ['since_time', asked.since],
-    ['until_time', asked.until],
-  ] as const)
-    if (time && !(time.getTime() >= 0 && time.getTime() <= TIME_MS_MAX))
-      throw invalid(`${name} must be a time of the years 1970 to 9999`);
+  checkTime('since_time', asked.since?.getTime());
+  checkTime('until_time', asked.until?.getTime());
   if (asked.since && asked.until && asked.until <= asked.since) throw invalid('until_time must be after since_time');
   const size = pageSize || PAGE_SIZE_DEFAULT;
   // One more event than the page holds shows whether there is a next page.

@@ -13,6 +13,8 @@ const ENV_VALUE_LENGTH_MAX = 131_072;
  */
 const PROGRAM_BYTES_MAX = 262_144;
 const LIST_LENGTH_MAX = 100;
+/** The last millisecond that the contract can express: the end of the year 9999. */
+export const TIME_MS_MAX = 253_402_300_799_999;
 
 /** Throws INVALID_REQUEST unless the name has 1 to 191 characters and no NUL. */
 export function checkName(field: string, name: string): void {
@@ -64,6 +66,12 @@ export function checkCudaVersions(versions: readonly string[]): void {
 /** Throws INVALID_REQUEST if the text contains a NUL, which PostgreSQL cannot store, or a lone surrogate. */
 export function checkText(field: string, text: string): void {
   if (text.includes('\0') || !text.isWellFormed()) throw invalid(`${field} contains a character that cannot be stored`);
+}
+
+/** Throws INVALID_REQUEST for a time out of range, or none at all. `undefined`: it was left out. */
+export function checkTime(field: string, ms: number | undefined): void {
+  if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX))
+    throw invalid(`${field} must be a time of the years 1970 to 9999`);
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Lists the jobs of an endpoint, newest, oldest or longest first, without output. */
 import { DomainError } from '../../domain/settings/errors.ts';
+import { checkTime } from '../../domain/settings/fields.ts';
 import type { JobListPage, JobListRequest } from '../../store/jobs/job-list.ts';
 import type { Stores } from '../../store/storage.ts';
 
@@ -7,8 +8,6 @@ const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
 /** Offset plus page size still fits PostgreSQL's integer. */
 const OFFSET_MAX = 2_000_000_000;
-/** The last millisecond that the contract can express: the end of the year 9999. */
-export const TIME_MS_MAX = 253_402_300_799_999;
 
 export class ListJobs {
   readonly #jobs: Stores['jobs'];
@@ -40,10 +39,4 @@ export function checkTimes({ fromMs, untilMs }: NonNullable<JobListRequest['subm
   if (fromMs !== undefined && untilMs !== undefined && untilMs <= fromMs) {
     throw new DomainError('INVALID_REQUEST', 'submitted_until must be after submitted_from');
   }
-}
-
-/** Throws INVALID_REQUEST for a time out of range. */
-export function checkTime(name: string, ms: number | undefined): void {
-  if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX))
-    throw new DomainError('INVALID_REQUEST', `${name} must be a time of the years 1970 to 9999`);
 }

@@ -1,10 +1,9 @@
 /** Finds jobs of all endpoints of an account by id, endpoint, state, metadata and time, without output. */
 import { isJobId } from '../../domain/jobs/job-id.ts';
 import { checkMetadata } from '../../domain/jobs/job-metadata.ts';
-import { checkText, invalid } from '../../domain/settings/fields.ts';
+import { checkText, checkTime, invalid } from '../../domain/settings/fields.ts';
 import type { FoundJobs, JobSearchRequest } from '../../store/reports/job-search-store.ts';
 import type { Stores } from '../../store/storage.ts';
-import { checkTime } from './list-jobs.ts';
 
 /** A search. */
 export interface SearchRequest extends Omit<JobSearchRequest, 'metadata'> {
@@ -20,6 +19,12 @@ const ENDPOINTS_MAX = 100;
 /** Most characters of a part of an endpoint's name. */
 const ENDPOINT_LENGTH_MAX = 200;
 
+/** Throws INVALID_REQUEST if a filter names too many endpoints. */
+export function checkEndpointIds(endpointIds: readonly string[]): void {
+  if (endpointIds.length > ENDPOINTS_MAX)
+    throw invalid(`endpoint_ids has ${endpointIds.length} entries, but may have ${ENDPOINTS_MAX}`);
+}
+
 export class SearchJobs {
   readonly #stores: Pick<Stores, 'jobSearch'>;
 
@@ -33,8 +38,7 @@ export class SearchJobs {
     const limit = request.limit === 0 ? LIMIT_DEFAULT : request.limit;
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
       throw invalid(`limit must be from 1 to ${LIMIT_MAX}`);
-    if (request.endpointIds.length > ENDPOINTS_MAX)
-      throw invalid(`endpoint_ids has ${request.endpointIds.length} entries, but may have ${ENDPOINTS_MAX}`);
+    checkEndpointIds(request.endpointIds);
     if (request.endpoint.length > ENDPOINT_LENGTH_MAX)
       throw invalid(`endpoint has ${request.endpoint.length} characters, but may have ${ENDPOINT_LENGTH_MAX}`);
     checkText('endpoint', request.endpoint);

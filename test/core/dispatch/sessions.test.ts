@@ -151,6 +151,9 @@ t.test('bad hellos and bad keys are refused', async (t) => {
   await t.rejects(core.joinAgent({ agentKey: core.key }), { code: 16 }, 'a key of another scope');
   await t.rejects(core.joinAgent({ agentKey: 'rpm_unknown' }), { code: 16 });
   await t.rejects(core.joinAgent({ machineId: 'UPPER' }), { code: 3 });
+  const leaveTime = new Date(-8_640_000_000_000_000);
+  const details = /^hello\.machine\.leave_time must be a time of the years 1970 to 9999/;
+  await t.rejects(core.joinAgent({ leaveTime }), { code: 3, details });
 });
 
 t.test('the session of a revoked agent key is closed', async (t) => {
