@@ -2,6 +2,7 @@
 import type { JobServiceServer } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Access } from '../../access/access.ts';
 import type { JobCalls } from '../../jobs/job-engine.ts';
+import { checkEndpointIds } from '../../jobs/read/search-jobs.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing, positionFromToken, positionToken } from '../server/paging.ts';
 import { jobToMessage, STATE_TO_WIRE, stateFromWire } from './job-messages.ts';
@@ -15,6 +16,8 @@ export function searchJobsHandler(
   return {
     searchJobs: listing(lists, async ({ jobId, endpointIds, withCounts, limit, ...request }, apiKey, enter) => {
       const { accountId, caller } = await access.check(apiKey, { api: 'JOBS', write: false });
+      // Before each of them is looked up.
+      checkEndpointIds(endpointIds);
       // An endpoint of another account is as unknown as in every other call.
       for (const endpointId of endpointIds) await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
       await enter(accountId);

@@ -4,6 +4,7 @@
  * callers share, stays open.
  */
 
+import { SearchJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import { toGrpcStatus } from '@slipway/proto/wire/reason';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
@@ -52,4 +53,14 @@ t.test('lists without a bound and cursors behind all jobs are refused', async (t
     );
   t.match(await list(2_000_000_000), { jobs: [] });
   t.equal(await reasonOf(list(2 ** 31 - 1)), 'INVALID_REQUEST: offset must be from 0 to 2000000000');
+});
+
+t.test('a search for jobs of too many endpoints is refused before they are looked up', async (t) => {
+  const core = await startReplicas(t);
+  const search = (count: number) => {
+    const endpointIds = Array.from({ length: count }, (_, index) => `unknown${index}`);
+    return call(core.clients.jobs, 'searchJobs', SearchJobsRequest.fromPartial({ endpointIds }), core.key);
+  };
+  t.match(await reasonOf(search(100)), /^ENDPOINT_NOT_FOUND/);
+  t.equal(await reasonOf(search(101)), 'INVALID_REQUEST: endpoint_ids has 101 entries, but may have 100');
 });
