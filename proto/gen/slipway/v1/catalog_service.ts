@@ -31,7 +31,10 @@ export interface GpuType {
   memoryGb: number;
   /** Number of GPUs on connected machines. */
   total: number;
-  /** Number of these that are free. */
+  /**
+   * Number of these that are free: healthy, not cordoned, and without a worker, a pod or a program outside Slipway.
+   * A worker on standby does not count, because it makes way.
+   */
   free: number;
   /** Largest number on one connected machine. */
   countMax: number;
@@ -58,7 +61,7 @@ export interface GpuAvailability {
   gpuTypeId: string;
   /** Number on connected machines. */
   total: number;
-  /** Number of these that are free. */
+  /** Number of these that are free, as in GpuType. */
   free: number;
 }
 
@@ -66,7 +69,7 @@ export interface GpuAvailability {
 export interface CpuRoom {
   /** Total number of slots. */
   slots: number;
-  /** Number of free slots. */
+  /** Number of free slots. A cordoned machine has none. */
   freeSlots: number;
   /**
    * Free processors of the machine that has the most of them and a free slot. 2,147,483,647: that machine does not

@@ -165,7 +165,10 @@ export interface PipelineRequest {
 
 /** One call on a pipeline. */
 export interface PipelineCall {
-  /** ID chosen by the caller, unique among its unanswered calls. The reply has the same ID. */
+  /**
+   * ID chosen by the caller, unique among its unanswered calls. The reply has the same ID. An ID that is in use ends
+   * the stream with `INVALID_ARGUMENT`, because two replies with one ID could not be told apart.
+   */
   callId: number;
   /** API key of the caller. Replaces the metadata of a unary call, because one facade serves many callers. */
   apiKey: string;
