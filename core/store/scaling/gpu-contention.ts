@@ -14,7 +14,7 @@ import { asked } from './placement-view.ts';
 import { crashed } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
 
-/** Maximum number of competing endpoints, longest waiting first. */
+/** Maximum number of competing endpoints: the longest waiting of each account before the second ones. */
 const RIVALS_MAX = 100;
 
 interface ShareRow extends GpuShare {
@@ -83,7 +83,10 @@ export async function readGpuContention(sql: Sql, asker: GpuRequester): Promise<
   };
 }
 
-/** Returns endpoints of other accounts, and all endpoints whose workers need more GPUs. */
+/**
+ * Returns endpoints of other accounts, and all endpoints whose workers need more GPUs. Many endpoints of one account
+ * hide none of another.
+ */
 async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuRequester): Promise<RivalRow[]> {
   const sinceMs = (endpointId: Fragment, createdAt: Fragment) => sql`(extract(epoch FROM now() - coalesce(
     (SELECT max(created_at) FROM worker WHERE endpoint_id = ${endpointId}), ${createdAt})) * 1000)::bigint`;
@@ -93,10 +96,14 @@ async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuRequester): 
       ${sinceMs(sql`${id}`, sql`(SELECT created_at FROM endpoint WHERE id = ${id})`)} AS "ownSinceMs",
       ARRAY(SELECT DISTINCT c.machine_id FROM worker c
         WHERE c.endpoint_id = e.id AND c.version = e.version AND ${crashed(sql)} AND c.retry_at > now()) AS paused
-    FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id
-    WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0
-      AND (e.account_id <> ${accountId} OR e.gpu_count > ${gpuCount})
-    ORDER BY d.decided_at, e.id LIMIT ${RIVALS_MAX}`;
+    FROM (
+      SELECT s.endpoint_id, s.throttled, s.decided_at,
+        row_number() OVER (PARTITION BY o.account_id ORDER BY s.decided_at, o.id) AS place
+      FROM scale_decision s JOIN endpoint o ON o.id = s.endpoint_id
+      WHERE s.throttled > 0 AND o.gpu_count > 0 AND o.workers_max > 0
+        AND (o.account_id <> ${accountId} OR o.gpu_count > ${gpuCount})
+      ORDER BY place, s.decided_at, o.id LIMIT ${RIVALS_MAX}) AS d
+    JOIN endpoint e ON e.id = d.endpoint_id ORDER BY d.place, d.decided_at, e.id`;
 }
 
 /**
