@@ -29,8 +29,7 @@ t.test('workers of a lost machine are replaced, although the reconcile of anothe
   lost.drop();
   await sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${lost.machineId}`;
   const replaced = await waitFor('a worker elsewhere', () => other.desired[0]);
-  t.match(
-    await sql`SELECT id, machine_id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL`,
-    [{ id: replaced.workerId, machine_id: other.machineId }],
-  );
+  t.match(await sql`SELECT id, machine_id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL`, [
+    { id: replaced.workerId, machine_id: other.machineId },
+  ]);
 });

@@ -134,11 +134,14 @@ t.test('workers: a reconcile that retires and drains some, and a drain of their 
   });
   await t.resolves(reconciled);
   await t.resolves(Promise.all(drains));
-  t.match(await sql`SELECT desired, ended_at IS NOT NULL AS ended FROM worker WHERE endpoint_id = ${endpointId}
-    ORDER BY id`, [
-    { desired: 'GONE', ended: true },
-    { desired: 'DRAIN', ended: false },
-  ]);
+  t.match(
+    await sql`SELECT desired, ended_at IS NOT NULL AS ended FROM worker WHERE endpoint_id = ${endpointId}
+    ORDER BY id`,
+    [
+      { desired: 'GONE', ended: true },
+      { desired: 'DRAIN', ended: false },
+    ],
+  );
 });
 
 t.test('jobs: those that wait in hand, and ends of attempts', async (t) => {
