@@ -23,8 +23,9 @@ async function waiting(sql: Sql): Promise<number> {
 
 /** Stores a batch that is being cancelled, with one request that is no job yet. */
 async function cancelledBatch(sql: Sql): Promise<void> {
-  await sql`INSERT INTO batch (id, account_id, key_id, kind, file_id, state, result_seconds, window_ms, expires_at,
-    total) VALUES ('batch_a', 'account', 'key', 'OPENAI', 'file-a', 'CANCELLING', 3600, 1000, now() + interval '1 h', 1)`;
+  await sql`
+    INSERT INTO batch (id, account_id, key_id, kind, file_id, state, result_seconds, window_ms, expires_at, total)
+    VALUES ('batch_a', 'account', 'key', 'OPENAI', 'file-a', 'CANCELLING', 3600, 1000, now() + interval '1 h', 1)`;
   await sql`INSERT INTO batch_item (batch_id, number, custom_id, start, bytes) VALUES ('batch_a', 1, 'one', 0, 2)`;
 }
 
