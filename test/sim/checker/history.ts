@@ -45,6 +45,9 @@ export interface Seen {
   error: string;
 }
 
+/** A call that was not answered, or with an error of core, has its effect within so many milliseconds, or never. */
+export const EFFECT_MS_MAX = 60_000;
+
 /** An operation of a client. `atMs` undefined: it does not know how it ended. */
 export interface Changed {
   is: 'cancel' | 'retry' | 'purge' | 'bulk cancel' | 'bulk retry' | 'ttl';

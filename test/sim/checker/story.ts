@@ -13,9 +13,7 @@ import type {
   Streamed,
   Violation,
 } from './history.ts';
-
-/** A send without an answer makes a job within so many milliseconds, or never. */
-const SEND_MS_MAX = 60_000;
+import { EFFECT_MS_MAX } from './history.ts';
 
 export interface Story {
   job: string;
@@ -103,7 +101,7 @@ export function isMadeAnew(story: Story, fromMs: number, toMs: number): boolean 
   const purges = story.changed.filter(({ is }) => is === 'purge').map((change) => change.fromMs);
   const goneMs = Math.min(mayBeGoneAtMs(story), ...purges);
   const sends = story.acknowledged.flatMap((event) => event.sends);
-  return sends.some(({ atMs, overMs = atMs + SEND_MS_MAX }) => atMs < toMs && overMs > Math.max(goneMs, fromMs));
+  return sends.some(({ atMs, overMs = atMs + EFFECT_MS_MAX }) => atMs < toMs && overMs > Math.max(goneMs, fromMs));
 }
 
 /** Returns the token in an output or an error. */

@@ -15,6 +15,12 @@ export interface Asking {
 /** How a call ended. `unknown`: no answer came in time. */
 export type Answer<Value> = { value: Value } | { error: Error & { reason?: string } } | 'unknown';
 
+/** Returns whether the call has had its effect, or never will. An error without a reason of its own leaves that open. */
+export function isDecided(answer: Answer<unknown>): boolean {
+  if (answer === 'unknown') return false;
+  return 'value' in answer || !['UNAVAILABLE', undefined].includes(answer.error.reason);
+}
+
 /** How long a caller waits for an answer, in milliseconds. */
 const CALL_MS = 6_000;
 /** How long a facade takes to notice that its core has died, in milliseconds. */

@@ -3,7 +3,7 @@ import type { Job } from '@slipway/core/domain/jobs/job';
 import { isFinal, type JobState } from '@slipway/core/domain/jobs/job-state';
 import type { Changed, HistoryEvent } from '../checker/history.ts';
 import type { Answer, Asking } from './ask-replica.ts';
-import { askReplica } from './ask-replica.ts';
+import { askReplica, isDecided } from './ask-replica.ts';
 
 interface JobViewOptions extends Asking {
   record(event: HistoryEvent): void;
@@ -35,7 +35,7 @@ export class JobView {
   /** Records an operation on the job, and how it ended. */
   changed(is: Changed['is'], fromMs: number, answer: Answer<unknown>, ms = 0, job = this.job): void {
     const { world, record } = this.#options;
-    const atMs = answer === 'unknown' ? undefined : world.nowMs;
+    const atMs = isDecided(answer) ? world.nowMs : undefined;
     const isDone = answer !== 'unknown' && 'value' in answer;
     record({ is, fromMs, atMs, job, endpoint: this.endpoint, done: isDone ? ms || 1 : 0 });
   }

@@ -1,9 +1,10 @@
 /** Somebody who works on all jobs of an endpoint at once. */
 import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
 import type { Changed, HistoryEvent } from '../checker/history.ts';
+import { EFFECT_MS_MAX } from '../checker/history.ts';
 import { NATURE } from '../world/being.ts';
 import type { Answer, Asking } from './ask-replica.ts';
-import { askReplica } from './ask-replica.ts';
+import { askReplica, isDecided } from './ask-replica.ts';
 
 interface MeddlerOptions extends Asking {
   endpoints: readonly string[];
@@ -47,9 +48,12 @@ export class Meddler {
       limit: 2,
     };
     let done = 0;
+    let overMs = 0;
     for (let tries = 0; request && tries < 60; tries += 1) {
       const wanted: ChangeRequest = request;
       const answer: Answer<ChangeResult> = await askReplica(this.#options, (calls) => calls.change(wanted));
+      // A call that was given up may change jobs after a later one has.
+      if (!isDecided(answer)) overMs = this.#options.world.nowMs + EFFECT_MS_MAX;
       if (answer === 'unknown' || 'error' in answer) {
         await this.#options.world.pause(200, NATURE);
         continue;
@@ -57,11 +61,12 @@ export class Meddler {
       done += answer.value.done;
       request = answer.value.next && { ...answer.value.next, limit: 2 };
     }
-    this.#changed(`bulk ${move}`, fromMs, endpoint, request ? undefined : done);
+    this.#changed(`bulk ${move}`, fromMs, endpoint, request ? undefined : done, overMs);
   }
 
-  #changed(is: Changed['is'], fromMs: number, endpoint: string, done: number | undefined): void {
-    const atMs = done === undefined ? undefined : this.#options.world.nowMs;
+  /** `overMs`: the operation may have effects until then. */
+  #changed(is: Changed['is'], fromMs: number, endpoint: string, done: number | undefined, overMs = 0): void {
+    const atMs = done === undefined ? undefined : Math.max(this.#options.world.nowMs, overMs);
     this.#options.record({ is, fromMs, atMs, job: '', endpoint, done: done ?? 0 });
   }
 }
