@@ -223,7 +223,7 @@ function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
   const perWorker = config.rateLimits ? perWorkerOf(config) : null;
   const settings = { domains, podDomains, holdMs, processingMs, perWorker };
   const timeouts = { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs };
-  const readFirst = new ReadBeforeAnswer(app, clock);
+  const readFirst = new ReadBeforeAnswer(app, clock, timeouts.idleMs);
   balancing.routing.addTo(app);
   paceRequests(
     app,

@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-import { DISCARD_BYTES_MAX, DISCARD_MS_MAX } from './connections/lingering-close.ts';
+import { DISCARD_BYTES_MAX, DISCARD_MS_MAX, SILENCE_MS_MAX } from './connections/lingering-close.ts';
 
 /**
  * Headers of requests that come through a proxy, as every edge sends one. Nothing proves them: a client that sends one
@@ -17,10 +17,12 @@ const OF_PROXIES = new Set(['x-forwarded-for', 'forwarded', 'via']);
 
 export class ReadBeforeAnswer {
   readonly #clock: Clock;
+  readonly #silenceMs: number;
 
-  /** Delays responses of an app's handlers. */
-  constructor(app: FastifyInstance, clock: Clock) {
+  /** Delays responses of an app's handlers. `idleMs`: longest time without a byte of a body, at most 5 s. */
+  constructor(app: FastifyInstance, clock: Clock, idleMs: number) {
     this.#clock = clock;
+    this.#silenceMs = Math.min(SILENCE_MS_MAX, idleMs);
     app.addHook('onSend', (request, _reply, _payload, done) => {
       if (this.mustWait(request.raw)) void this.read(request.raw).then(() => done());
       else done();
@@ -44,14 +46,18 @@ export class ReadBeforeAnswer {
       let bytes = 0;
       const end = (): void => {
         timer.cancel();
+        silence.cancel();
         for (const name of ['end', 'close', 'error']) request.off(name, end);
         request.off('data', count);
         resolve();
       };
       const count = (piece: Buffer): void => {
         bytes += piece.length;
+        silence.cancel();
         if (bytes > DISCARD_BYTES_MAX) end();
+        else silence = this.#clock.after(this.#silenceMs, end);
       };
+      let silence = this.#clock.after(this.#silenceMs, end);
       const timer = this.#clock.after(DISCARD_MS_MAX, end);
       for (const name of ['end', 'close', 'error']) request.once(name, end);
       request.on('data', count);

@@ -12,7 +12,7 @@ import { hasBody } from './has-body.ts';
 export const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 export const DISCARD_MS_MAX = 20_000;
 /** Longest time without a byte in which a closing connection stays open, in milliseconds. */
-const SILENCE_MS_MAX = 5_000;
+export const SILENCE_MS_MAX = 5_000;
 const CHECK_MS = 1_000;
 
 /** Connections that linger. */
