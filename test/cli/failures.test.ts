@@ -108,6 +108,8 @@ t.test('Ctrl-C ends a call that gets no answer', async (t) => {
   await new Promise<void>((resolve) => {
     deaf.listen(0, '127.0.0.1', resolve);
   });
+  // Its connection holds unread bytes, so the end of its client does not close it.
+  deaf.on('connection', (socket) => t.teardown(() => socket.destroy()));
   t.teardown(() => deaf.close());
   const cli = commandLine(t, {
     SLIPWAY_CORE_ADDRESS: `127.0.0.1:${(deaf.address() as AddressInfo).port}`,

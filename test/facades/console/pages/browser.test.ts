@@ -73,8 +73,11 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
     t.ok((await machine.locator('.phases .busy').count()) > 0, 'and when it was busy');
     await inspect(t, page, 'activity');
     await page.getByRole('link', { name: 'Scaling' }).click();
-    const first = page.getByRole('listitem').filter({ hasText: '0 → 1 workers' });
-    await first.getByText(/“Workers kept warm” is 1/).waitFor();
+    const first = page.getByRole('listitem').filter({ hasText: '0 → 1 workers' }).first();
+    await first
+      .getByText(/“Workers kept warm” is 1/)
+      .first()
+      .waitFor();
     await inspect(t, page, 'scaling');
     await page.getByRole('link', { name: 'Try it' }).click();
     await page.getByLabel(/as JSON/).fill('{"mode": ');
