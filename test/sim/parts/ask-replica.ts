@@ -15,7 +15,7 @@ export interface Asking {
 /** How a call ended. `unknown`: no answer came in time. */
 export type Answer<Value> = { value: Value } | { error: Error & { reason?: string } } | 'unknown';
 
-/** Returns whether the call has had its effect, or never will. An error without a reason of its own leaves that open. */
+/** Returns whether the call has had its effect, or never will. Not every error says so. */
 export function isDecided(answer: Answer<unknown>): boolean {
   if (answer === 'unknown') return false;
   return 'value' in answer || !['UNAVAILABLE', undefined].includes(answer.error.reason);
