@@ -154,13 +154,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   // A hello that ends nothing only costs 4 s: the audit finds attempts that no session holds. Here the audit does not
   // look twice, and returns jobs that were just claimed.
-  bug(
-    'audit looks once',
-    5,
-    'core/dispatch/attempt-audit.ts',
-    'if (!this.#suspects.has(`${session.id} ${id}`)) continue;',
-    '',
-  ),
+  bug('audit looks once', 5, 'core/dispatch/attempt-audit.ts', 'if (!isSuspect(attempt)) continue;', ''),
   bug(
     'idempotency keys not locked',
     3,
