@@ -66,7 +66,7 @@ async function someNames(cli: Cli): Promise<string[]> {
   return endpoints.map(({ name }) => name);
 }
 
-/** What was looked for. */
+/** Describes the endpoint that is wanted. */
 interface Wanted {
   what: string;
   name: string;

@@ -17,7 +17,7 @@ export interface HeldAttempt extends MachineAttempt {
 
 /** A worker in the pool. */
 export interface WorkerSlots {
-  /** What a reservation gets. Replaced by each fence. */
+  /** Token that reservations get. Each fence replaces it. */
   slot: Slot & { fence: number };
   sink: AssignmentSink | undefined;
   capacity: number;

@@ -183,6 +183,6 @@ function writeRejection(socket: Socket, error: unknown, clock: Clock): void {
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n${text}`);
   linger(socket, clock);
-  // Bytes that nobody reads would hide the end of the connection.
+  // Unread bytes would hide the end of the connection.
   socket.resume();
 }

@@ -64,7 +64,7 @@ export function stillThere(known: Descendants): Descendants {
   for (const [pid, began] of known) {
     if (found.has(pid) || beganAt(pid) !== began) continue;
     found.set(pid, began);
-    // What was found below another one is not followed again: a chain of a thousand would take a million reads.
+    // A descendant that is known is not followed again: a chain of 1,000 would take a million reads.
     for (const _ of walkOf(pid, found));
   }
   return found;

@@ -8,7 +8,7 @@ import type { HelperRequest } from './helper-protocol.ts';
 
 /** Most requests at the same time: more than a machine has cards. The others wait. */
 const RUNNING_MAX = 16;
-/** How long several processes are kept idle, in milliseconds: moves come in bursts. After that one is kept. */
+/** Time in milliseconds for which all idle processes are kept, because moves come in bursts. Then one is kept. */
 const IDLE_MS = 30_000;
 
 /** How a request ended: undefined if well; otherwise the failure, and a text for people. */

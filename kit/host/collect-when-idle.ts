@@ -13,7 +13,7 @@ const LOOK_MS = 20_000;
 /** Highest share of a look in which the loop of an idle process runs. */
 const IDLE_MAX = 0.05;
 
-/** How busy the event loop was since a previous reading. Default: performance.eventLoopUtilization. */
+/** Returns the use of the event loop since a previous reading. Default: performance.eventLoopUtilization. */
 type ReadUtilization = (since?: EventLoopUtilization) => EventLoopUtilization;
 
 /**

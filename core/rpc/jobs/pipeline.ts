@@ -58,7 +58,7 @@ export class Pipeline {
   readonly #logger: Logger;
   /** Unanswered calls. */
   readonly #open = new Set<number>();
-  /** Those of them that may wait. */
+  /** Calls among them that may wait. */
   readonly #waits = new Map<number, WaitStopper>();
   /** Unanswered submissions whose jobs were not taken by a worker at once. */
   readonly #queued = new Set<number>();

@@ -46,7 +46,7 @@ export function rejectBrokenRequest(error: BrokenRequest, socket: Socket, clock:
 export function rejectConnect(socket: Socket, clock: Clock): void {
   socket.on('error', () => socket.destroy());
   end(socket, new HttpRejection('There is no such operation.', { status: 404, code: 'not_found' }), '', clock);
-  // Bytes that nobody reads would hide the end of the connection.
+  // Unread bytes would hide the end of the connection.
   socket.resume();
 }
 

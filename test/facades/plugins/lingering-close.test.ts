@@ -1,4 +1,4 @@
-/** How long a connection is read after its last response. */
+/** A connection is read for a bounded time after its last response. */
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:http';

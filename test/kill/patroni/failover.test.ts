@@ -31,7 +31,7 @@ t.test('the primary is killed while jobs run', { skip: skipWithoutPatroni() }, a
 
   const node = await waitFor('the primary', primary);
   const other = nodes.find((each) => each !== node)!;
-  // Patroni stands still until requests were refused: otherwise the other one may take over before any is.
+  // Patroni is stopped until a request was refused. Otherwise the standby may take over before that.
   node.signalPatroni('SIGSTOP');
   node.signalDatabase('SIGKILL');
   const submitting = inFlight.submit(JOBS);

@@ -7,7 +7,7 @@ import type { JobState } from '@slipway/core/domain/jobs/job-state';
 /** One try of a submission. */
 export interface Send {
   atMs: number;
-  /** When its answer came, or its replica died: it makes no job any more. `undefined`: it still may. */
+  /** Time of its answer, or of the death of its replica. From then on it makes no job. `undefined`: it still may. */
   overMs: number | undefined;
 }
 

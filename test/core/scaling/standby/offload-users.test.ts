@@ -53,6 +53,8 @@ t.test('after an hour on the GPU a worker goes to host memory, and stays there',
   await age();
   await waitFor('the other to end', async () => (await living(core, other)).length === 0);
   t.match(await living(core, endpointId), [{ id, reached: 'HOST' }], 'kept while host memory allows');
+  // It must not be on standby again before it is asked for.
+  await core.sql`UPDATE endpoint SET idle_timeout_seconds = 600 WHERE id = ${endpointId}`;
   await run(core, endpointId);
   const { explanation } = await call(core.clients.endpoints, 'explain', { endpointId }, core.key);
   t.match(explanation!.workers, [{ id, reason: /resumed from host memory: 10\.0 GB in 2\.4 s/ }]);

@@ -19,7 +19,7 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const parts = { clock: systemClock, random: systemRandom, logger };
 const ENDPOINT = 'endpoint000001';
-/** What the server answers last before the connection is cut. */
+/** Last answer of the server before the connection is cut. */
 const CUTS = { 'after the commit': 'COMMIT\0', 'before the commit': 'INSERT 0 1\0' };
 
 /** A writer, its counter, and the number that it has stored. */

@@ -9,19 +9,13 @@ import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-ex
 import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
 import { HelperProcess } from '@slipway/gpu-agent/gpu-memory/helper-process';
 import { systemClock } from '@slipway/kit/time/clock';
-import { NO_LIMITS } from '../../../helpers/no-limits.ts';
+import { PLAIN } from './start-process.ts';
 
 const executor = new ProcessExecutor(systemClock, () => 'machine');
 const helpers = new HelperPool(systemClock, () => new HelperProcess({}));
 const start = () =>
   executor.start({
-    workloadId: 'w',
-    user: undefined,
-    entrypoint: [],
-    image: undefined,
-    mounts: [],
-    gpus: [],
-    limits: NO_LIMITS,
+    ...PLAIN,
     command: ['true'],
     workingDirectory: '/',
     env: { PATH: '/usr/bin:/bin' },

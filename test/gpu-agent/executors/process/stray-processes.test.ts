@@ -16,6 +16,7 @@ import t from 'tap';
 import { quietPort } from '../../../helpers/net/ports.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { PLAIN } from './start-process.ts';
 
 const linux = process.platform === 'linux' ? false : 'reads /proc';
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
@@ -29,7 +30,7 @@ let machines = 0;
 const isRunning = (pid: number): boolean =>
   existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
-/** Returns an executor of a machine of its own; `how`: with control groups or without. */
+/** Returns an executor with its own machine id. `how`: with control groups or without. */
 function makeExecutor(how: 'cgroups' | 'none', machineId = `test${process.pid}x${(machines += 1)}`) {
   const cgroups =
     how === 'none'
@@ -54,13 +55,7 @@ async function start(how: 'cgroups' | 'none', script: string) {
   const { executor } = makeExecutor(how);
   let text = '';
   const workload = executor.start({
-    workloadId: 'w',
-    user: undefined,
-    entrypoint: [],
-    image: undefined,
-    mounts: [],
-    gpus: [],
-    limits: NO_LIMITS,
+    ...PLAIN,
     command: ['sh', '-c', script],
     workingDirectory: '/',
     env: { PATH },
