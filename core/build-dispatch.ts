@@ -30,6 +30,7 @@ import { SlotPool } from './dispatch/slot-pool.ts';
 import { chosenScaler } from './domain/scaling/scale-target.ts';
 import type { CoreEvents } from './events/core-events.ts';
 import type { AttemptCalls } from './jobs/job-engine.ts';
+import { LiveJobs } from './jobs/live-jobs.ts';
 import type { ClaimedJob } from './jobs/slots.ts';
 import type { ScaleMeter } from './scaling/scaling-service.ts';
 import { ScalingService } from './scaling/scaling-service.ts';
@@ -73,6 +74,7 @@ interface DispatchOptions {
 
 /** Callbacks of a slot pool, which is built before its engine. */
 interface SlotWiring {
+  live: LiveJobs;
   pool: SlotPool;
   times: ExecutionTimes;
   /** Called when a worker of an endpoint can take jobs. Set once the engine and the loop exist. */
@@ -85,8 +87,10 @@ interface SlotWiring {
  * callbacks later.
  */
 export function buildSlots(): SlotWiring {
+  const live = new LiveJobs();
   const wiring: SlotWiring = {
-    pool: new SlotPool({
+    live,
+    pool: new SlotPool(live, {
       onCapacity: (endpointId) => wiring.onCapacity(endpointId),
       onOrphans: (jobs) => wiring.onOrphans(jobs),
     }),
@@ -102,10 +106,9 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const { machines, workers, running, scales, podReports, images, events, openCredentials, secrets, linksStableMs } =
     options;
   const { activity, clock, random, logger } = options;
-  const { pool, times } = slots;
+  const { live, pool, times } = slots;
   const shared = { activity, clock, random, logger };
   const table = new SessionTable({ events, ...shared });
-  const arriving = new Set<string>();
   const loop = new DispatchLoop({ pool, attempts, times, events, ...shared });
   slots.onCapacity = (endpointId) => loop.trigger(endpointId);
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
@@ -142,7 +145,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     linksStableMs,
     ...shared,
   });
-  const audit = new AttemptAudit({ table, pool, workers, running, attempts, arriving, ...shared });
+  const audit = new AttemptAudit({ table, pool, workers, running, attempts, live, ...shared });
   const pods = new PodReports({ podReports, ...shared });
   const containers = new ContainerReports({ images, ...shared });
   const logs = new WorkerLogs(table, clock);
@@ -152,7 +155,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     if (endpointId !== undefined) scaling.trigger([endpointId]);
   };
   const sessions: SessionContext = {
-    ...{ table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving },
+    ...{ table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, live },
     ...buildModels(options),
     ...{ gpuHealth: options.gpuHealth, ephemeral: options.ephemeral, replicaAddress: options.replicaAddress },
     ...{ onCapacity, onDrained: (endpointIds: readonly string[]) => scaling.trigger(endpointIds) },

@@ -22,6 +22,7 @@ import { ClaimJobs } from './jobs/claim-jobs.ts';
 import type { EngineMeter } from './jobs/engine-meter.ts';
 import type { AttemptCalls, BatchJobCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
 import { JobLog } from './jobs/job-log.ts';
+import type { LiveJobs } from './jobs/live-jobs.ts';
 import type { CannotRunReader } from './jobs/read/count-jobs.ts';
 import { CountJobs } from './jobs/read/count-jobs.ts';
 import { JobErrors } from './jobs/read/job-errors.ts';
@@ -66,6 +67,7 @@ interface JobEngineOptions {
   stores: Stores;
   openChannel: Storage['openChannel'];
   events: CoreEvents;
+  live: LiveJobs;
   slots: SlotSource;
   times: ExecutionTimesReader;
   /** See EarlyRuns. Default: its own. */

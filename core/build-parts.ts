@@ -78,7 +78,7 @@ export function buildParts(
     openChannel,
     events,
     singletonTasks,
-    ...{ slots: slots.pool, times: slots.times },
+    ...{ live: slots.live, slots: slots.pool, times: slots.times },
     sealer,
     cannotRun,
     meter: meter.engine,

@@ -12,6 +12,7 @@ import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
+import type { LiveJobs } from '../jobs/live-jobs.ts';
 import type { CurrentAttempt } from '../store/jobs/running-jobs.ts';
 import type { Stores } from '../store/storage.ts';
 import type { LiveSession } from './live-session.ts';
@@ -27,8 +28,7 @@ interface AttemptAuditOptions {
   workers: Pick<Stores['workers'], 'ownsMachine'>;
   running: Pick<Stores['running'], 'onMachines' | 'current'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
-  /** Attempts whose outcome has arrived and is not recorded yet. */
-  arriving: ReadonlySet<string>;
+  live: Pick<LiveJobs, 'attempt'>;
   /** Default: it never rests. */
   activity?: ActivityMonitor | undefined;
   clock: Clock;
@@ -67,15 +67,14 @@ export class AttemptAudit extends LoopService {
 
   /** Queues attempts again that no session holds; no worker has seen them. */
   async #giveBack(session: LiveSession, attempts: readonly CurrentAttempt[], suspects: Set<string>): Promise<void> {
-    const { workers, pool, arriving, logger } = this.#options;
+    const { workers, pool, live, logger } = this.#options;
     const { id: sessionId, machineId } = session;
     const isSuspect = (attempt: CurrentAttempt): boolean => this.#suspects.has(`${sessionId} ${attemptId(attempt)}`);
     // The agent may have left this session without a word: what is missing here then runs under its next one.
     if (attempts.some(isSuspect) && !(await workers.ownsMachine({ machineId, sessionId }))) return;
     for (const attempt of attempts) {
-      const id = attemptId(attempt);
-      if (pool.holds(attempt) || arriving.has(id)) continue;
-      suspects.add(`${sessionId} ${id}`);
+      if (live.attempt(attempt)) continue;
+      suspects.add(`${sessionId} ${attemptId(attempt)}`);
       if (!isSuspect(attempt)) continue;
       // The reply of its claim may still come.
       pool.fence(attempt.workerId);

@@ -4,10 +4,12 @@
  * in memory only and rebuilt from the agents' hellos.
  */
 import type { MachineAttempt } from '../domain/jobs/job.ts';
+import type { LiveAttempt, LiveJobs } from '../jobs/live-jobs.ts';
 import type { AssignedJob, ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
+import { HeldAttempts } from './held-attempts.ts';
 import { OpenWorkers } from './open-workers.ts';
 import type { AssignmentSink, HeldAttempt, WorkerSlots } from './worker-slots.ts';
-import { attemptId, freeSlots, newWorkerSlots, prefetchedBy, sinkFor } from './worker-slots.ts';
+import { freeSlots, newWorkerSlots, prefetchedBy, sinkFor } from './worker-slots.ts';
 
 export type { AssignmentSink, HeldAttempt } from './worker-slots.ts';
 export { attemptId } from './worker-slots.ts';
@@ -25,13 +27,14 @@ export class SlotPool implements SlotSource {
   /** Workers with free slots by endpoint; absent if none has any. */
   readonly #open = new Map<string, OpenWorkers>();
   #ranks = 0;
-  readonly #holders = new Map<string, WorkerSlots>();
   readonly #workersOf = new Map<string, number>();
   /** Workers of each endpoint that need a prefetch refill. */
   readonly #low = new Map<string, Set<WorkerSlots>>();
+  readonly #held: HeldAttempts;
   readonly #listener: SlotPoolListener;
 
-  constructor(listener: SlotPoolListener) {
+  constructor(live: LiveJobs, listener: SlotPoolListener) {
+    this.#held = new HeldAttempts(live);
     this.#listener = listener;
   }
 
@@ -41,12 +44,11 @@ export class SlotPool implements SlotSource {
     const worker = before ?? newWorkerSlots(slot, sink, (this.#ranks += 1));
     this.#workers.set(slot.workerId, worker);
     if (!before) this.#count(slot.endpointId, 1);
-    for (const id of worker.held.keys()) this.#holders.delete(id);
-    worker.held.clear();
+    this.#held.releaseAll(worker);
     worker.sink = sink;
     worker.retired = false;
     this.fence(slot.workerId);
-    for (const attempt of held) this.#hold(worker, attempt);
+    for (const attempt of held) this.#held.hold(worker, attempt);
     this.#list(worker);
   }
 
@@ -92,8 +94,7 @@ export class SlotPool implements SlotSource {
     worker.prefetchedAtRefill = 0;
     worker.last = undefined;
     this.#low.get(worker.slot.endpointId)?.delete(worker);
-    for (const id of worker.held.keys()) this.#holders.delete(id);
-    worker.held.clear();
+    this.#held.releaseAll(worker);
     this.#list(worker);
     this.#forgetWhenUnused(worker);
   }
@@ -109,11 +110,16 @@ export class SlotPool implements SlotSource {
   }
 
   /** Releases the slot of an ended attempt. Returns whether it was counted until now. */
-  release(key: MachineAttempt, id = attemptId(key)): boolean {
-    const worker = this.#holders.get(id);
+  release(key: MachineAttempt): boolean {
+    const attempt = this.#held.find(key);
+    return attempt !== undefined && this.releaseAttempt(attempt);
+  }
+
+  /** See `release`. */
+  releaseAttempt(attempt: LiveAttempt): boolean {
+    const workerId = this.#held.release(attempt);
+    const worker = workerId === undefined ? undefined : this.#workers.get(workerId);
     if (!worker) return false;
-    this.#holders.delete(id);
-    worker.held.delete(id);
     if (worker.retired && worker.sink && worker.held.size === 0) this.detach(worker.slot.workerId, worker.sink);
     else this.#offer(worker);
     return true;
@@ -205,7 +211,7 @@ export class SlotPool implements SlotSource {
         if (worker) this.#forgetWhenUnused(worker);
         continue;
       }
-      this.#hold(worker, job);
+      this.#held.hold(worker, job);
       this.#list(worker);
       worker.last = { jobId: job.jobId, inputSize: job.inputSize };
       if (job.prefetched) worker.prefetchedAtRefill += 1;
@@ -219,22 +225,23 @@ export class SlotPool implements SlotSource {
 
   /** True if any attempt is counted. */
   get busy(): boolean {
-    return this.#holders.size > 0;
+    return this.#held.size > 0;
   }
 
   /** Returns the attempts of a worker that have not ended. */
   heldBy(workerId: string): HeldAttempt[] {
-    return [...(this.#workers.get(workerId)?.held.values() ?? [])];
+    const worker = this.#workers.get(workerId);
+    return worker ? this.#held.of(worker) : [];
   }
 
   /** Returns whether an attempt is counted. */
   holds(key: MachineAttempt): boolean {
-    return this.#holders.has(attemptId(key));
+    return this.workerOf(key) !== undefined;
   }
 
   /** Returns the worker of an attempt; `undefined` if it is not counted here. */
   workerOf(key: MachineAttempt): string | undefined {
-    return this.#holders.get(attemptId(key))?.slot.workerId;
+    return this.#held.find(key)?.holder?.workerId;
   }
 
   /** Returns whether this replica has the session of any worker of the endpoint whose desired state is RUN. */
@@ -245,13 +252,6 @@ export class SlotPool implements SlotSource {
   /** Returns endpoints with free slots. */
   endpointsWithCapacity(): string[] {
     return [...this.#open.keys()];
-  }
-
-  #hold(worker: WorkerSlots, { endpointId, jobId, attempt }: MachineAttempt): void {
-    const held = { endpointId, jobId, attempt, workerId: worker.slot.workerId, machineId: worker.slot.machineId };
-    const id = attemptId(held);
-    worker.held.set(id, held);
-    this.#holders.set(id, worker);
   }
 
   #offer(worker: WorkerSlots): void {

@@ -1,5 +1,6 @@
 /** A worker's slots as the pool counts them. */
 import type { MachineAttempt } from '../domain/jobs/job.ts';
+import type { LiveAttempt } from '../jobs/live-jobs.ts';
 import type { AssignedJob, ClaimedJob, Slot } from '../jobs/slots.ts';
 
 /** Receives a worker's assignments. */
@@ -35,7 +36,7 @@ export interface WorkerSlots {
   last: AssignedJob | undefined;
   /** True if its worker has ended. It is then removed with its last attempt. */
   retired: boolean;
-  readonly held: Map<string, HeldAttempt>;
+  readonly held: Set<LiveAttempt>;
   /** Slots reserved by claims in flight. They outlive a session, so that its successor does not count them as free. */
   reserved: number;
   /** Its number among all workers of this pool: of two that have the same to do the lower one is given a job first. */
@@ -50,7 +51,7 @@ export function newWorkerSlots(slot: Slot, sink: AssignmentSink, rank: number): 
     sink,
     rank,
     capacity: 0,
-    held: new Map(),
+    held: new Set(),
     reserved: 0,
     prefetchedAtRefill: 0,
     last: undefined,

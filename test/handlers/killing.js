@@ -1,6 +1,6 @@
 /**
  * Appends "<job id> <mark>" to the file `notes` and returns the mark, which no other run shares. With `kill` the first
- * run of a job kills the process of that id: `when` it begins, or `ms` after it has returned.
+ * run of a job kills the process `pid`, or its own: `when` it begins, or `ms` after it has returned.
  */
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
@@ -20,8 +20,9 @@ function handler({ id, input }) {
   const { kill } = input;
   if (kill && !existsSync(kill.once)) {
     writeFileSync(kill.once, '');
-    if (kill.when === 'begin') strike(kill.pid);
-    else setTimeout(() => strike(kill.pid), kill.ms);
+    const pid = kill.pid ?? process.pid;
+    if (kill.when === 'begin') strike(pid);
+    else setTimeout(() => strike(pid), kill.ms);
   }
   return { mark };
 }

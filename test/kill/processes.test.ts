@@ -110,10 +110,19 @@ t.test('a kill of all processes at once loses no acknowledged job', (t) =>
 
 t.test('a kill at a step of a /runsync loses no answer, and no answer changes', async (t) => {
   const killAt = await runsyncKills(slipway);
-  t.comment('the core with the machine, when the handler begins');
-  await killAt(t, await coreOfMachine(), { when: 'begin', ms: 0 });
-  t.comment('the core with the machine, while the outcome is stored or answered');
-  await killAt(t, await coreOfMachine(), { when: 'end', ms: 3 });
+  const victims: [string, () => Promise<Child<unknown> | undefined>][] = [
+    ['the core with the machine', coreOfMachine],
+    ['the agent', async () => agent],
+    ['the worker', async () => undefined],
+    ['the facade', async () => facade],
+    ['PostgreSQL', async () => database],
+  ];
+  for (const [name, victim] of victims) {
+    t.comment(`${name}, when the handler begins`);
+    await killAt(t, await victim(), { when: 'begin', ms: 0 });
+    t.comment(`${name}, while the outcome is stored or answered`);
+    await killAt(t, await victim(), { when: 'end', ms: 3 });
+  }
   t.comment('the agent, when the handler has ended');
   await killAt(t, agent, { when: 'end', ms: 0 });
 });

@@ -26,10 +26,13 @@ interface StoredJob {
   output: Buffer | null;
 }
 
-/** Makes an endpoint. Returns what kills a process at a step of its jobs, starts it again and checks all answers. */
+/**
+ * Makes an endpoint. Returns what kills a process at a step of its jobs, starts it again and checks all answers. Without
+ * a process the worker kills itself.
+ */
 export async function runsyncKills(
   slipway: Processes,
-): Promise<(t: Test, child: Child<unknown>, step: Step) => Promise<void>> {
+): Promise<(t: Test, child: Child<unknown> | undefined, step: Step) => Promise<void>> {
   const { folder, sql } = slipway;
   const notes = join(folder, 'kill-notes');
   const endpointId = await slipway.createEndpoint({
@@ -73,11 +76,11 @@ export async function runsyncKills(
     const lanes = Array.from({ length: LANES }, async () => {
       while (!isOver) await submit({});
     });
-    const ended = child.endedByOther();
-    const struck = submit({ kill: { ...step, pid: child.pid, once: join(folder, randomUUID()) } });
-    await ended;
+    const ended = child?.endedByOther();
+    const struck = submit({ kill: { ...step, pid: child?.pid ?? null, once: join(folder, randomUUID()) } });
+    await (ended ?? struck);
     isOver = true;
-    await child.start();
+    await child?.start();
     await Promise.all([struck, ...lanes]);
     await waitFor('the next answer', () => submit({}));
     await check(t);

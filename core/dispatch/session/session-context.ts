@@ -6,6 +6,7 @@ import type { MessageSink } from '@slipway/kit/net/batching-stream';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { SessionResponse, WorkerLogReply } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptCalls } from '../../jobs/job-engine.ts';
+import type { LiveJobs } from '../../jobs/live-jobs.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { DesiredLoop } from '../desired/desired-loop.ts';
 import type { ModelPeers } from '../model-peers.ts';
@@ -45,8 +46,7 @@ export interface SessionContext {
   models: ModelReports;
   modelPeers: Pick<ModelPeers, 'keyOf' | 'settle'>;
   desired: DesiredLoop;
-  /** Attempts whose outcome has arrived and is not recorded yet. */
-  arriving: Set<string>;
+  live: LiveJobs;
   /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
   onRefresh(workerId: string, machineId: string): void;

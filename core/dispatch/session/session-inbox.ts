@@ -15,13 +15,13 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { MachineAttempt } from '../../domain/jobs/job.ts';
 import type { AttemptCalls } from '../../jobs/job-engine.ts';
+import type { LiveAttempt, LiveJobs } from '../../jobs/live-jobs.ts';
 import type { AttemptOutcome } from '../../jobs/record/attempt-report.ts';
 import { keyFromRef, outcomeFromMessage, refOf } from '../agent-messages.ts';
 import { ChunkInbox } from '../reports/chunk-inbox.ts';
 import type { ExecutionTimes } from '../reports/execution-times.ts';
 import type { SessionOutbox } from '../session-outbox.ts';
 import type { SlotPool } from '../slot-pool.ts';
-import { attemptId } from '../slot-pool.ts';
 
 /** Writes in flight beyond which the stream is not read, and below which it is read again. */
 const IN_FLIGHT_MAX = 10_000;
@@ -35,8 +35,7 @@ interface SessionInboxOptions {
   pool: SlotPool;
   times: ExecutionTimes;
   outbox: SessionOutbox;
-  /** Attempts whose outcome has arrived and is not recorded yet. */
-  arriving: Set<string>;
+  live: LiveJobs;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -86,15 +85,16 @@ export class SessionInbox {
 
   /** Records the outcomes of attempts. */
   outcomes(messages: readonly OutcomeMessage[]): void {
+    const { live, pool, onHealthy } = this.#options;
     for (const message of messages) {
       const outcome = outcomeFromMessage(message, this.#options.machineId());
       if (!outcome) continue;
+      const attempt = live.arrive(outcome);
       // Only attempts that the session held count: reports about other machines' attempts are ignored.
-      const id = attemptId(outcome);
-      if (this.#options.pool.release(outcome, id)) this.#measure(outcome);
+      if (pool.releaseAttempt(attempt)) this.#measure(outcome);
       const workerId = message.ref!.workerId;
-      if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') this.#options.onHealthy(workerId);
-      this.#record(id, outcome, workerId);
+      if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') onHealthy(workerId);
+      this.#record(attempt, outcome, workerId);
     }
   }
 
@@ -119,13 +119,12 @@ export class SessionInbox {
    * Records one outcome. It uses no async function: thousands of outcomes wait for a commit at a time, and each garbage
    * collection of young objects copies everything that waits.
    */
-  #record(id: string, outcome: AttemptOutcome, workerId: string): void {
-    const { arriving, attempts, outbox } = this.#options;
+  #record(arriving: LiveAttempt, outcome: AttemptOutcome, workerId: string): void {
+    const { live, attempts, outbox } = this.#options;
     const bytes = outcome.output?.length ?? 0;
-    arriving.add(id);
     const over = (): void => {
       this.#count(-1, -bytes);
-      arriving.delete(id);
+      live.arrived(arriving);
       if (!this.#ended.signal.aborted) outbox.ackOutcome(refOf({ ...outcome, workerId }));
     };
     const write = (): Promise<unknown> => attempts.recordOutcome(outcome);

@@ -8,11 +8,11 @@ import { someAttempts } from '@slipway/kit/log/logger';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptCalls } from '../../jobs/job-engine.ts';
+import type { LiveJobs } from '../../jobs/live-jobs.ts';
 import type { DesiredWorkerRow, WorkerFacts } from '../../store/machines/worker-store.ts';
 import { factsFromReport } from '../agent-messages.ts';
 import type { WorkerReports } from '../reports/worker-reports.ts';
 import type { AssignmentSink, HeldAttempt, SlotPool } from '../slot-pool.ts';
-import { attemptId } from '../slot-pool.ts';
 
 /**
  * Time after a worker's end in which its agent may report outcomes of its attempts, in milliseconds. The agent
@@ -30,8 +30,7 @@ interface SessionWorkersOptions {
   pool: SlotPool;
   reports: WorkerReports;
   attempts: Pick<AttemptCalls, 'loseAttempts'>;
-  /** Attempts whose outcome has arrived and is not recorded yet. */
-  arriving: ReadonlySet<string>;
+  live: Pick<LiveJobs, 'isArriving'>;
   /** Called when a worker asks to be replaced. */
   onRefresh(workerId: string, machineId: string): void;
   clock: Clock;
@@ -207,9 +206,9 @@ export class SessionWorkers {
 
   /** Never rejects. If it fails, the next audit of the machine's attempts finds them. */
   async #lose({ facts: { workerId, reason } }: SessionWorker): Promise<void> {
-    const { pool, attempts, arriving, machineId, logger } = this.#options;
+    const { pool, attempts, live, machineId, logger } = this.#options;
     const left = pool.heldBy(workerId);
-    const kept = left.filter((attempt) => arriving.has(attemptId(attempt)));
+    const kept = left.filter((attempt) => live.isArriving(attempt));
     try {
       if (left.length > kept.length)
         await attempts.loseAttempts({ machineId, workerId }, kept, reason || 'its worker ended');

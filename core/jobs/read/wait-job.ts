@@ -15,32 +15,18 @@ import { isFinal } from '../../domain/jobs/job-state.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { CoreEvents } from '../../events/core-events.ts';
 import type { Stores } from '../../store/storage.ts';
+import type { LiveJobs, WaitEnd, Waiter } from '../live-jobs.ts';
 import type { AcquireMemory, ReadJob } from './read-job.ts';
 import type { WaitStopper } from './wait-stopper.ts';
 
 interface WaitJobOptions {
   stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;
+  live: LiveJobs;
   reads: ReadJob;
   clock: Clock;
   random: Random;
   logger: Logger;
-}
-
-/** How a wait ends: with the final job, with an error because the job is gone, or with neither. */
-type WaitEnd = Job | Error | undefined;
-
-/** One waiting caller. */
-interface Waiter {
-  readonly key: JobKey;
-  /** Key of the job in the map of waiters. */
-  readonly name: string;
-  readonly ended: Promise<WaitEnd>;
-  readonly sinceMs: number;
-  /** True once the job is stored. From then on its absence means that it was deleted. */
-  stored: boolean;
-  /** Ends the wait. Idempotent. */
-  end(how: WaitEnd): void;
 }
 
 /** Callers that may wait at once on this replica. */
@@ -51,8 +37,8 @@ const POLL_ITEMS_MAX = 1_000;
 
 export class WaitJob {
   readonly #options: WaitJobOptions;
-  readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #loop: Loop;
+  /** Waiting callers. */
   #count = 0;
 
   constructor(options: WaitJobOptions) {
@@ -96,11 +82,11 @@ export class WaitJob {
   enter(key: JobKey): Waiter {
     if (this.#count >= WAITERS_MAX) throw new OverloadError('waits');
     const { promise: ended, resolve: end } = Promise.withResolvers<WaitEnd>();
-    const name = nameOf(key);
-    const waiter: Waiter = { key, name, ended, end, stored: false, sinceMs: this.#options.clock.monotonicMs() };
-    const others = this.#waiters.get(name);
-    if (others) others.add(waiter);
-    else this.#waiters.set(name, new Set([waiter]));
+    const { live: jobs, clock } = this.#options;
+    const live = jobs.open(key.endpointId, key.jobId);
+    const waiter: Waiter = { key, live, ended, end, stored: false, sinceMs: clock.monotonicMs() };
+    live.waiters ??= new Set();
+    live.waiters.add(waiter);
     this.#count += 1;
     return waiter;
   }
@@ -122,16 +108,17 @@ export class WaitJob {
 
   /** Removes a waiter. Idempotent. */
   leave(waiter: Waiter): void {
-    const others = this.#waiters.get(waiter.name);
-    if (!others?.delete(waiter)) return;
+    const { live } = waiter;
+    if (!live.waiters?.delete(waiter)) return;
     this.#count -= 1;
-    if (others.size === 0) this.#waiters.delete(waiter.name);
+    if (live.waiters.size > 0) return;
+    live.waiters = undefined;
+    this.#options.live.close(live);
   }
 
   /** Resolves the waiters of a job that became final on this replica, without a read. */
   resolve(job: Job): void {
-    if (this.#waiters.size === 0) return;
-    for (const waiter of this.#waiters.get(nameOf({ endpointId: job.endpointId, jobId: job.id })) ?? []) {
+    for (const waiter of this.#waitersOf(job.endpointId, job.id)) {
       waiter.end(job);
       this.leave(waiter);
     }
@@ -142,8 +129,8 @@ export class WaitJob {
     const { clock, stores } = this.#options;
     const before = clock.monotonicMs() - POLL_PERIOD_MS / 2;
     const keys: JobKey[] = [];
-    for (const waiters of this.#waiters.values()) {
-      const waiter = waiters.values().find((each) => each.stored && each.sinceMs <= before);
+    for (const { waiters } of this.#options.live) {
+      const waiter = waiters?.values().find((each) => each.stored && each.sinceMs <= before);
       if (waiter) keys.push(waiter.key);
     }
     for (let from = 0; from < keys.length; from += POLL_ITEMS_MAX) {
@@ -163,9 +150,9 @@ export class WaitJob {
   }
 
   #onFinal(keys: readonly JobKey[]): void {
-    if (this.#waiters.size === 0) return;
+    if (this.#count === 0) return;
     for (const key of keys) {
-      if (!this.#waiters.has(nameOf(key))) continue;
+      if (this.#options.live.find(key.endpointId, key.jobId)?.waiters === undefined) continue;
       // The poll retries a failed read.
       const { endpointId, jobId } = key;
       this.#check(key).catch((error: unknown) =>
@@ -183,13 +170,13 @@ export class WaitJob {
       if (isFinal(job.state)) this.resolve(job);
     } catch (error) {
       if (!(error instanceof DomainError) || error.reason !== 'JOB_NOT_FOUND') throw error;
-      for (const waiter of this.#waiters.get(nameOf(key)) ?? []) {
+      for (const waiter of this.#waitersOf(key.endpointId, key.jobId)) {
         if (waiter.stored) waiter.end(jobNotFound(key.jobId));
       }
     }
   }
-}
 
-function nameOf(key: JobKey): string {
-  return `${key.endpointId}/${key.jobId}`;
+  #waitersOf(endpointId: string, jobId: string): Iterable<Waiter> {
+    return (this.#count > 0 && this.#options.live.find(endpointId, jobId)?.waiters) || [];
+  }
 }

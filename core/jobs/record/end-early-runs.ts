@@ -11,7 +11,8 @@ import type { OutcomeEntry, RecordedOutcome } from '../../store/jobs/outcome-sto
 import { DatabaseAwayError, isTransient, persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
-import type { EarlyRun, EarlyRuns } from '../submit/early-runs.ts';
+import type { EarlyRun } from '../live-jobs.ts';
+import type { EarlyRuns } from '../submit/early-runs.ts';
 import type { OutageTracker } from '../submit/outage-tracker.ts';
 
 interface EndEarlyRunsOptions {

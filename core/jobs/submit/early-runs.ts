@@ -5,23 +5,10 @@
  */
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
 import type { Clock } from '@slipway/kit/time/clock';
-import type { Job, MachineAttempt } from '../../domain/jobs/job.ts';
+import type { MachineAttempt } from '../../domain/jobs/job.ts';
 import type { NewJob } from '../../store/jobs/inserted-rows.ts';
+import type { EarlyRun, LiveJobs } from '../live-jobs.ts';
 import type { Slot } from '../slots.ts';
-
-/** One early run. Its attempt is number 1. */
-export interface EarlyRun {
-  readonly job: NewJob;
-  readonly slot: Slot;
-  /** When it began, in monotonic milliseconds. */
-  readonly sinceMs: number;
-  /** Which row is being written: `running` none, `storing` one without an outcome, `ending` one with its outcome. */
-  step: 'running' | 'storing' | 'ending';
-  /** The submission's answer: the job, after the commit. */
-  readonly answer: PromiseWithResolvers<Job>;
-  /** Resolves when it is known whether the row is there. Until then no other statement may look for it. */
-  readonly known: PromiseWithResolvers<void>;
-}
 
 /** The latest execution times of endpoints. */
 export interface ExecutionTimesReader {
@@ -30,6 +17,7 @@ export interface ExecutionTimesReader {
 }
 
 interface EarlyRunsOptions {
+  live: LiveJobs;
   times: ExecutionTimesReader;
   /** Time in milliseconds after which a run is stored without its outcome. Default `LATE_MS`. */
   lateMs?: number | undefined;
@@ -59,7 +47,7 @@ interface Record {
 export class EarlyRuns {
   readonly #options: EarlyRunsOptions;
   readonly #lateMs: number;
-  readonly #runs = new Map<string, EarlyRun>();
+  readonly #runs = new Set<EarlyRun>();
   #isTimed = false;
   readonly #records = boundedCache<string, Record>(ENDPOINTS_MAX);
   #store: (run: EarlyRun) => void = () => undefined;
@@ -91,7 +79,8 @@ export class EarlyRuns {
       answer: Promise.withResolvers(),
       known: Promise.withResolvers(),
     };
-    this.#runs.set(nameOf(job.endpointId, job.id), run);
+    this.#options.live.open(job.endpointId, job.id).run = run;
+    this.#runs.add(run);
     this.#judged(job.endpointId).begun += 1;
     this.#time(this.#lateMs);
     return run;
@@ -99,13 +88,13 @@ export class EarlyRuns {
 
   /** Returns the run of a job. A submission that is repeated meanwhile must join it. */
   find({ endpointId, id }: NewJob): EarlyRun | undefined {
-    return this.#runs.size === 0 ? undefined : this.#runs.get(nameOf(endpointId, id));
+    return this.#runs.size === 0 ? undefined : this.#options.live.find(endpointId, id)?.run;
   }
 
   /** Returns the run whose attempt this is. */
   of({ endpointId, jobId, attempt, machineId }: MachineAttempt): EarlyRun | undefined {
     if (this.#runs.size === 0 || attempt !== 1) return undefined;
-    const run = this.#runs.get(nameOf(endpointId, jobId));
+    const run = this.#options.live.find(endpointId, jobId)?.run;
     return run?.slot.machineId === machineId ? run : undefined;
   }
 
@@ -120,7 +109,12 @@ export class EarlyRuns {
 
   /** Forgets a run whose row is there, or never will be. */
   settled(run: EarlyRun): void {
-    this.#runs.delete(nameOf(run.job.endpointId, run.job.id));
+    const { live } = this.#options;
+    const job = this.#runs.delete(run) ? live.find(run.job.endpointId, run.job.id) : undefined;
+    if (job?.run === run) {
+      job.run = undefined;
+      live.close(job);
+    }
     run.known.resolve();
   }
 
@@ -136,7 +130,7 @@ export class EarlyRuns {
   #storeLate(): void {
     const nowMs = this.#options.clock.monotonicMs();
     let nextMs = Infinity;
-    for (const run of this.#runs.values()) {
+    for (const run of this.#runs) {
       if (run.step !== 'running') continue;
       const leftMs = run.sinceMs + this.#lateMs - nowMs;
       if (leftMs > 0) {
@@ -159,8 +153,4 @@ export class EarlyRuns {
     record.late = 0;
     return record;
   }
-}
-
-function nameOf(endpointId: string, jobId: string): string {
-  return `${endpointId}/${jobId}`;
 }

@@ -13,8 +13,9 @@ import type { JobWithSlot, NewJob, StoredJob } from '../../store/jobs/inserted-r
 import { isTransient, persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
+import type { EarlyRun } from '../live-jobs.ts';
 import type { ClaimedJob, Slot, SlotSource } from '../slots.ts';
-import type { EarlyRun, EarlyRuns } from './early-runs.ts';
+import type { EarlyRuns } from './early-runs.ts';
 import type { OutageTracker } from './outage-tracker.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';

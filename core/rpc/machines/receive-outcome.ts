@@ -9,9 +9,9 @@ import type { ReportOutcomeRequest, ReportOutcomeResponse } from '@slipway/proto
 import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { outcomeFromMessage } from '../../dispatch/agent-messages.ts';
 import type { SessionContext } from '../../dispatch/session/session-context.ts';
-import { attemptId } from '../../dispatch/slot-pool.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { invalid } from '../../domain/settings/fields.ts';
+import type { LiveAttempt } from '../../jobs/live-jobs.ts';
 import type { AttemptOutcome } from '../../jobs/record/attempt-report.ts';
 import { outputTooLarge } from '../../jobs/record/check-json.ts';
 import type { OutcomeBudget } from '../server/outcome-budget.ts';
@@ -24,7 +24,7 @@ const IDLE_MS_MAX = 60_000;
 type IncomingStream = ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>;
 
 /** Dependencies of an upload. */
-interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool' | 'arriving' | 'clock'> {
+interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool' | 'live' | 'clock'> {
   table: Pick<SessionContext['table'], 'get'>;
   budget: OutcomeBudget;
 }
@@ -34,16 +34,16 @@ interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool' | 'arr
  * RATE_LIMITED if too many bytes arrive (in all, or from the machine), UNAVAILABLE if the upload stalls or breaks off.
  */
 export async function receiveOutcome(call: IncomingStream, machineId: string, context: ReceiveContext): Promise<void> {
-  const { attempts, pool, arriving, table, budget } = context;
+  const { attempts, pool, live, table, budget } = context;
   const received = await receivePieces(call, machineId, context);
   if (!received) return;
-  const { outcome, workerId, pieces, bytes, held } = received;
+  const { outcome, arriving, workerId, pieces, bytes, held } = received;
   try {
     if (pool.release(outcome)) table.get(machineId)?.healthy(workerId);
     await attempts.recordOutcome(withOutput(outcome, pieces, bytes));
   } finally {
     budget.release(machineId, held);
-    arriving.delete(attemptId(outcome));
+    live.arrived(arriving);
   }
 }
 
@@ -54,6 +54,7 @@ function withOutput(outcome: AttemptOutcome, pieces: BytePieces, bytes: number):
 
 interface Received {
   outcome: AttemptOutcome;
+  arriving: LiveAttempt;
   workerId: string;
   pieces: BytePieces;
   /** Size of the whole output, including the part that exceeds the limit. */
@@ -85,7 +86,7 @@ class Upload {
   readonly #context: ReceiveContext;
   readonly #receipt: Receipt;
   readonly #pieces = new BytePieces();
-  #first: (Pick<Received, 'outcome' | 'workerId'> & { size: number | undefined }) | undefined;
+  #first: (Pick<Received, 'outcome' | 'arriving' | 'workerId'> & { size: number | undefined }) | undefined;
   #bytes = 0;
   #held = 0;
   #isKept = true;
@@ -121,11 +122,10 @@ class Upload {
   }
 
   #begin({ outcome: message, size }: ReportOutcomeRequest): void {
-    const { attempts, pool, arriving } = this.#context;
+    const { attempts, pool, live } = this.#context;
     const outcome = message && outcomeFromMessage(message, this.#machineId);
     if (!outcome) return this.#fail(invalid('the first message must carry outcome, with an attempt and its end'));
-    this.#first = { outcome, workerId: message.ref!.workerId, size };
-    arriving.add(attemptId(outcome));
+    this.#first = { outcome, arriving: live.arrive(outcome), workerId: message.ref!.workerId, size };
     if (pool.holds(outcome)) return;
     // Memory is only for outcomes that are awaited.
     this.#call.pause();
@@ -156,8 +156,8 @@ class Upload {
     if (fault) return this.#fail(fault);
     this.#isOver = true;
     this.#idle?.cancel();
-    const { outcome, workerId } = this.#first;
-    const received = { outcome, workerId, pieces: this.#pieces, bytes: this.#bytes, held: this.#held };
+    const { outcome, arriving, workerId } = this.#first;
+    const received = { outcome, arriving, workerId, pieces: this.#pieces, bytes: this.#bytes, held: this.#held };
     this.#receipt.resolve(this.#isKept ? received : undefined);
   }
 
@@ -178,7 +178,7 @@ class Upload {
 
   #forget(): void {
     this.#drop();
-    if (this.#first) this.#context.arriving.delete(attemptId(this.#first.outcome));
+    if (this.#first) this.#context.live.arrived(this.#first.arriving);
   }
 }
 

@@ -3,7 +3,8 @@
 import type { WorkerReports } from '@slipway/core/dispatch/reports/worker-reports';
 import { SessionWorkers } from '@slipway/core/dispatch/session/session-workers';
 import type { AssignmentSink, HeldAttempt } from '@slipway/core/dispatch/slot-pool';
-import { attemptId, SlotPool } from '@slipway/core/dispatch/slot-pool';
+import { SlotPool } from '@slipway/core/dispatch/slot-pool';
+import { LiveJobs } from '@slipway/core/jobs/live-jobs';
 import type { ClaimedJob } from '@slipway/core/jobs/slots';
 import { createLogger } from '@slipway/kit/log/logger';
 import { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -19,8 +20,7 @@ const attempt: HeldAttempt = { endpointId: 'e', jobId: 'j', attempt: 1, workerId
  * Returns a session of an agent with the worker `w`, ready for one job. `end` ends the worker and lets the time pass
  * for which core waits for its last results.
  */
-function setup(pool = new SlotPool({ onCapacity: () => {}, onOrphans: () => {} })) {
-  const arriving = new Set<string>();
+function setup(live = new LiveJobs(), pool = new SlotPool(live, { onCapacity: () => {}, onOrphans: () => {} })) {
   const lost: (readonly object[])[] = [];
   const clock = new ManualClock();
   const sink: AssignmentSink = { holdsLease: true, assign: () => {} };
@@ -28,7 +28,7 @@ function setup(pool = new SlotPool({ onCapacity: () => {}, onOrphans: () => {} }
     machineId: 'm',
     sessionId: 's',
     pool,
-    arriving,
+    live,
     clock,
     onRefresh: () => {},
     logger: createLogger('test', 'silent'),
@@ -46,7 +46,7 @@ function setup(pool = new SlotPool({ onCapacity: () => {}, onOrphans: () => {} }
       setImmediate(resolve);
     });
   };
-  return { pool, arriving, lost, workers, give, end };
+  return { live, pool, lost, workers, give, end };
 }
 
 /** Returns a READY worker that holds an attempt whose result is in transit. */
@@ -57,8 +57,7 @@ function busy() {
     { id: 'w', endpointId: 'e', machineId: 'm', desired: 'RUN', standbyLevel: 'GPU', idle: false },
   ]);
   session.give();
-  session.arriving.add(attemptId(attempt));
-  return session;
+  return { ...session, arriving: session.live.arrive(attempt) };
 }
 
 t.test('a worker that ends while its result is arriving leaves the pool with it', async (t) => {
@@ -80,8 +79,8 @@ t.test('or with its session', async (t) => {
 });
 
 t.test('an ended worker loses outcomes that have not begun to arrive', async (t) => {
-  const { pool, arriving, lost, end } = busy();
-  arriving.clear();
+  const { live, pool, arriving, lost, end } = busy();
+  live.arrived(arriving);
   await end();
   t.same(lost, [[]]);
   t.equal(pool.hasWorker('e'), false);
@@ -117,7 +116,7 @@ t.test('a late extension of an ended session changes nothing in the next one', a
     idle: false,
   } as const;
   const first = setup();
-  const second = setup(first.pool);
+  const second = setup(first.live, first.pool);
   for (const [{ workers }, capacity] of [
     [first, 1],
     [second, 3],

@@ -2,6 +2,7 @@
 
 import type { AssignmentSink } from '@slipway/core/dispatch/slot-pool';
 import { SlotPool } from '@slipway/core/dispatch/slot-pool';
+import { LiveJobs } from '@slipway/core/jobs/live-jobs';
 import type { ClaimedJob, Slot } from '@slipway/core/jobs/slots';
 import t from 'tap';
 
@@ -31,7 +32,8 @@ function setup() {
       sent.push(...jobs.map((claimed) => claimed.jobId));
     },
   });
-  const pool = new SlotPool({
+  const live = new LiveJobs();
+  const pool = new SlotPool(live, {
     onCapacity: (endpointId) => {
       room.push(endpointId);
     },
@@ -39,7 +41,7 @@ function setup() {
       orphans.push(...jobs.map((claimed) => claimed.jobId));
     },
   });
-  return { pool, sent, orphans, room, sink, lease };
+  return { live, pool, sent, orphans, room, sink, lease };
 }
 
 t.test('spreads over workers and never exceeds capacity', async (t) => {

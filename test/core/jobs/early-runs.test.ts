@@ -16,6 +16,9 @@ const engines = await startEngines(t, { replicas: 2, lateMs: 30_000 });
 const { engine, sql, slots, replicas } = engines;
 const { calls, attempts } = engine;
 
+/** Larger than an input that is sent with its assignment. */
+const LARGE_INPUT = Buffer.from(JSON.stringify({ a: 'x'.repeat(256 * 1024) }));
+
 /** Makes an endpoint that is known to be short here, and whose queue is known to be empty. */
 async function shortEndpoint(
   fields: Record<string, unknown> = {},
@@ -66,6 +69,7 @@ t.test('all others are stored first', async (t) => {
     ['with a webhook', await shortEndpoint(), { webhook: 'http://127.0.0.1:9/' }],
     ['with S3 settings', await shortEndpoint(), { s3Config: Buffer.from([1]) }],
     ['with metadata', await shortEndpoint(), { metadata: { a: 'b' } }],
+    ['with a large input', await shortEndpoint(), { input: LARGE_INPUT }],
     ['of an endpoint that stores every job first', await shortEndpoint({ durable_before_run: true }), {}],
     ['of an endpoint whose jobs take longer', await shortEndpoint({}, 60), {}],
   ];
@@ -75,6 +79,20 @@ t.test('all others are stored first', async (t) => {
     await attempts.recordOutcome(outcome(job));
     t.equal((await answer).state, 'COMPLETED', name);
   }
+});
+
+t.test('one with an Idempotency-Key is stored first', async (t) => {
+  const endpointId = await shortEndpoint();
+  const given = slots.assigned.length;
+  const keyed = { kind: 'SYNC', isFirstSend: true, requestId: systemRandom.uuid(), idempotencyKey: 'key' } as const;
+  const answer = calls.submitAndWait(submission(endpointId, keyed), never);
+  const [job] = await waitFor('its row', async () => {
+    const claimed = await attempts.claim(endpointId, slotsOn(endpointId, 1));
+    return claimed.length > 0 && claimed;
+  });
+  t.equal(slots.assigned.length, given, 'no worker had it before');
+  await attempts.recordOutcome(outcome(job!));
+  t.equal((await answer).state, 'COMPLETED');
 });
 
 t.test('without an outcome its row is written all the same, soon', async (t) => {
@@ -170,4 +188,11 @@ t.test('chunks wait for its row', async (t) => {
   t.equal(Number(count), 1);
   await attempts.recordOutcome(outcome(job));
   t.equal((await answer).state, 'COMPLETED');
+});
+
+t.test('nothing is kept of jobs that have ended', async (t) => {
+  t.same(
+    replicas.map(({ live }) => live.size),
+    [0, 0],
+  );
 });

@@ -1,6 +1,7 @@
 // test: postgres
 /** Outcomes: guarded by the attempt, counted, and what a lost attempt does. */
 
+import { LiveJobs } from '@slipway/core/jobs/live-jobs';
 import { RecordOutcomes } from '@slipway/core/jobs/record/record-outcomes';
 import { EarlyRuns } from '@slipway/core/jobs/submit/early-runs';
 import type { EndpointFactsCache } from '@slipway/core/jobs/submit/endpoint-facts';
@@ -239,7 +240,7 @@ t.test('long failures to record outcomes are logged, and the outcomes are record
   };
   const recorder = new RecordOutcomes({
     stores: { outcomes } as unknown as Pick<Stores, 'outcomes' | 'submissions'>,
-    early: new EarlyRuns({ times: { areWithin: unused }, clock }),
+    early: new EarlyRuns({ live: new LiveJobs(), times: { areWithin: unused }, clock }),
     outage: { isTooLong: unused } as unknown as OutageTracker,
     clock,
     random: systemRandom,

@@ -7,6 +7,7 @@ import { CannotRun } from '@slipway/core/endpoints/cannot-run';
 import { CoreEvents } from '@slipway/core/events/core-events';
 import { SingletonTaskRegistry } from '@slipway/core/events/singleton-task-registry';
 import type { JobEngine } from '@slipway/core/jobs/job-engine';
+import { LiveJobs } from '@slipway/core/jobs/live-jobs';
 import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
 import type { AttemptOutcome } from '@slipway/core/jobs/record/attempt-report';
 import type { ClaimedJob, Slot, SlotSource } from '@slipway/core/jobs/slots';
@@ -69,6 +70,8 @@ export interface Replica {
   database: Database;
   stores: Stores;
   events: CoreEvents;
+  /** Jobs that concern this replica right now. */
+  live: LiveJobs;
   slots: TestSlots;
   /** Execution times, as agents report them. */
   times: ExecutionTimes;
@@ -124,6 +127,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
   const database = openDatabase(url, { logger, connectionsMax: 4, hotConnectionsMax: 4 });
   const stores = makeStores(database, sealer);
   const events = new CoreEvents();
+  const live = new LiveJobs();
   const slots = new TestSlots();
   const times = new ExecutionTimes();
   const engine = buildJobEngine({
@@ -132,6 +136,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
     openChannel: (channel) => new NoticeChannel({ url, answers: database.answers, ...channel }),
     events,
     singletonTasks: new SingletonTaskRegistry(),
+    live,
     slots,
     times,
     lateMs: options.lateMs,
@@ -148,7 +153,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
     return stopped;
   };
   t.teardown(stop);
-  return { database, stores, events, slots, times, engine, stop };
+  return { database, stores, events, live, slots, times, engine, stop };
 }
 
 /** Returns a submission; `more` replaces fields. */

@@ -3,6 +3,7 @@
 import { PassThrough } from 'node:stream';
 import { SlotPool } from '@slipway/core/dispatch/slot-pool';
 import type { MachineAttempt } from '@slipway/core/domain/jobs/job';
+import { LiveJobs } from '@slipway/core/jobs/live-jobs';
 import { receiveOutcome } from '@slipway/core/rpc/machines/receive-outcome';
 import { OutcomeBudget } from '@slipway/core/rpc/server/outcome-budget';
 import { OutcomeKind, ReportOutcomeRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -18,10 +19,10 @@ const {
 } = engines;
 const endpointId = await engines.endpoint();
 const clock = new ManualClock();
-const pool = new SlotPool({ onCapacity: () => undefined, onOrphans: () => undefined });
-const arriving = new Set<string>();
+const live = new LiveJobs();
+const pool = new SlotPool(live, { onCapacity: () => undefined, onOrphans: () => undefined });
 const budget = new OutcomeBudget({ bytesMax: 100, machineBytesMax: 60 });
-const context = { attempts, pool, arriving, table: { get: () => undefined }, clock, budget };
+const context = { attempts, pool, live, table: { get: () => undefined }, clock, budget };
 
 /** Starts an upload and sends its first piece. The test decides how it continues. */
 function upload(
@@ -55,15 +56,15 @@ t.test('a stalled transfer ends, frees its budget, and may be sent again', async
   const job = await runningJob(engines, endpointId);
   const whole = text(50);
   const stalled = upload(job, whole.subarray(0, 40));
-  await waitFor('its beginning', () => arriving.size === 1);
+  await waitFor('its beginning', () => live.size === 1);
   clock.pass(59_000);
   stalled.send(whole.subarray(40, 45));
   await waitFor('budget to be short', () => !hasLeft(job.machineId, 16));
   clock.pass(59_000);
-  t.equal(arriving.size, 1, 'counted from the last piece');
+  t.equal(live.size, 1, 'counted from the last piece');
   clock.pass(1_000);
   await refused(t, stalled.done, 'UNAVAILABLE');
-  t.equal(arriving.size, 0);
+  t.equal(live.size, 0);
   t.ok(hasLeft(job.machineId, 60));
   const again = upload(job, whole);
   again.end();
@@ -75,13 +76,13 @@ t.test('a truncated transfer is aborted, and sent again', async (t) => {
   const job = await runningJob(engines, endpointId);
   const whole = text(50);
   const broken = upload(job, whole.subarray(0, 40), { size: whole.length });
-  await waitFor('its beginning', () => arriving.size === 1);
+  await waitFor('its beginning', () => live.size === 1);
   broken.end();
   await refused(t, broken.done, 'UNAVAILABLE');
   const longer = upload(job, whole, { size: 49 });
   longer.end();
   await refused(t, longer.done, 'INVALID_REQUEST');
-  t.equal(arriving.size, 0);
+  t.equal(live.size, 0);
   t.ok(hasLeft(job.machineId, 60), 'its budget is free');
   t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'IN_PROGRESS');
   const again = upload(job, whole.subarray(0, 40), { size: whole.length });
@@ -95,7 +96,7 @@ t.test('one machine that sends much is refused, another is not', async (t) => {
   const [first, second] = [await runningJob(engines, endpointId), await runningJob(engines, endpointId)];
   const other = await runningJob(engines, endpointId, {}, LIVE_MACHINES[1]);
   const open = upload(first, text(40));
-  await waitFor('its beginning', () => arriving.size === 1);
+  await waitFor('its beginning', () => live.size === 1);
   await refused(t, upload(second, text(40)).done, 'RATE_LIMITED');
   const others = upload(other, text(50));
   others.end();
