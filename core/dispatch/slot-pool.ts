@@ -115,7 +115,7 @@ export class SlotPool implements SlotSource {
     return attempt !== undefined && this.releaseAttempt(attempt);
   }
 
-  /** See `release`. */
+  /** Releases the slot of an attempt that was found. See `release`. */
   releaseAttempt(attempt: LiveAttempt): boolean {
     const workerId = this.#held.release(attempt);
     const worker = workerId === undefined ? undefined : this.#workers.get(workerId);

@@ -47,7 +47,7 @@ export interface LiveAttempt {
 }
 
 /** What this replica knows of a job. */
-export interface LiveJob {
+interface LiveJob {
   readonly name: string;
   readonly endpointId: string;
   readonly jobId: string;
@@ -137,7 +137,7 @@ export class LiveJobs {
   }
 }
 
-/** The machine is part of the key: a report of another machine must never match. */
+/** Returns an attempt by its number and machine: a report of another machine must never match. */
 function attemptOf(job: LiveJob, { attempt, machineId }: MachineAttempt): LiveAttempt | undefined {
   for (const each of job.attempts) if (each.number === attempt && each.machineId === machineId) return each;
   return undefined;

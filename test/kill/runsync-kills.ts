@@ -27,8 +27,8 @@ interface StoredJob {
 }
 
 /**
- * Makes an endpoint. Returns what kills a process at a step of its jobs, starts it again and checks all answers. Without
- * a process the worker kills itself.
+ * Makes an endpoint. Returns what kills a process at a step of its jobs, starts it again and checks all answers.
+ * Without a process the worker kills itself.
  */
 export async function runsyncKills(
   slipway: Processes,

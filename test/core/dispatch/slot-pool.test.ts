@@ -32,8 +32,7 @@ function setup() {
       sent.push(...jobs.map((claimed) => claimed.jobId));
     },
   });
-  const live = new LiveJobs();
-  const pool = new SlotPool(live, {
+  const pool = new SlotPool(new LiveJobs(), {
     onCapacity: (endpointId) => {
       room.push(endpointId);
     },
@@ -41,7 +40,7 @@ function setup() {
       orphans.push(...jobs.map((claimed) => claimed.jobId));
     },
   });
-  return { live, pool, sent, orphans, room, sink, lease };
+  return { pool, sent, orphans, room, sink, lease };
 }
 
 t.test('spreads over workers and never exceeds capacity', async (t) => {
