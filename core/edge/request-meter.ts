@@ -91,6 +91,25 @@ export class RequestMeter {
   }
 }
 
+/**
+ * Returns the counts with those of workers that are not `known` added to those of no worker: a report may invent ids,
+ * and each would become a row.
+ */
+export function withKnownWorkers(
+  counts: readonly MeteredRequests[],
+  known: ReadonlySet<string>,
+): readonly MeteredRequests[] {
+  const sums = new Map<string, MeteredRequests>();
+  for (const { endpointId, workerId: given, ...each } of counts) {
+    const workerId = known.has(given) ? given : '';
+    const key = `${endpointId} ${workerId}`;
+    const sum = sums.get(key) ?? { endpointId, workerId, ...noRequests() };
+    sums.set(key, sum);
+    addBounded(sum, each);
+  }
+  return [...sums.values()];
+}
+
 function addBounded(sum: RequestCounts, more: RequestCounts): void {
   addRequests(sum, more);
   for (const counts of [sum.outcomes, sum.durations])

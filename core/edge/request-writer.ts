@@ -6,9 +6,10 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import { TRAFFIC_SPAN_MS } from '../domain/scaling/traffic.ts';
 import type { Stores } from '../store/storage.ts';
 import type { RequestMeter, TakenRequests } from './request-meter.ts';
+import { withKnownWorkers } from './request-meter.ts';
 
 interface RequestWriterOptions {
-  requests: Pick<Stores['requests'], 'append'>;
+  requests: Pick<Stores['requests'], 'append' | 'workersOf'>;
   meter: RequestMeter;
   clock: Clock;
   random: Random;
@@ -21,7 +22,11 @@ export class RequestWriter extends MeterWriter<TakenRequests> {
       ...options,
       name: 'request writer',
       periodMs: TRAFFIC_SPAN_MS,
-      store: (taken, spanMs) => options.requests.append(taken, spanMs),
+      store: async (taken, spanMs) => {
+        const { requests } = options;
+        const counts = withKnownWorkers(taken.counts, await requests.workersOf(taken.counts));
+        await requests.append({ ...taken, counts }, spanMs);
+      },
     });
   }
 }

@@ -4,6 +4,7 @@ import { DURATION_BINS_MAX, REQUEST_OUTCOMES } from '@slipway/kit/observe/reques
 import { TRAFFIC_KEPT_HOURS } from '../../domain/scaling/traffic.ts';
 import type { Database, Fragment } from '../sql/database.ts';
 import { inKnownTransaction } from '../sql/known-commit.ts';
+import { textArray } from '../sql/pack.ts';
 
 /** Failed requests that are kept of each endpoint. Between two passes of the reaper there may be more. */
 const FAILED_KEPT_MAX = 100;
@@ -48,6 +49,17 @@ export class RequestStore {
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  /** Returns the ids that are workers of their endpoints, ended ones included while they are listed. */
+  async workersOf(counts: readonly Pick<MeteredRequests, 'endpointId' | 'workerId'>[]): Promise<Set<string>> {
+    const named = counts.filter(({ workerId }) => workerId !== '');
+    if (named.length === 0) return new Set();
+    const rows = await this.#database.sql<{ id: string }[]>`
+      SELECT w.id FROM unnest(${textArray(named.map(({ endpointId }) => endpointId))}::text[],
+        ${textArray(named.map(({ workerId }) => workerId))}::text[]) AS g (endpoint_id, worker_id)
+      JOIN worker w ON w.id = g.worker_id AND w.endpoint_id = g.endpoint_id`;
+    return new Set(rows.map(({ id }) => id));
   }
 
   /** Appends the requests of the last `spanMs` milliseconds. Throws LostAnswerError if that may have been done. */

@@ -1,13 +1,15 @@
 // test: postgres
 /** Counts of requests to load-balancing endpoints: whatever one reporter sends, those of all others are stored. */
 import { RequestMeter } from '@slipway/core/edge/request-meter';
+import { RequestWriter } from '@slipway/core/edge/request-writer';
 import { requestMetrics } from '@slipway/core/metrics/request-metrics';
 import { BoundedNames } from '@slipway/kit/bytes/bounded-names';
 import { Metrics } from '@slipway/kit/observe/metrics';
 import type { RequestCounts } from '@slipway/kit/observe/request-counts';
 import { DURATION_BINS_MAX, noRequests } from '@slipway/kit/observe/request-counts';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { startEngines } from '../../helpers/system/job-engine.ts';
+import { LIVE_MACHINES, logger, startEngines } from '../../helpers/system/job-engine.ts';
 
 const engines = await startEngines(t, { idle: true });
 const { requests } = engines.stores;
@@ -73,6 +75,30 @@ t.test('thousands of workers that one endpoint invents take no place of another'
     'those that are too many are counted together',
   );
   t.equal(taken.length, 1_002);
+});
+
+t.test('ids that are no workers of the endpoint become no rows of their own', async (t) => {
+  const [endpointId, other] = [await engines.endpoint({ type: 'LB' }), await engines.endpoint({ type: 'LB' })];
+  const workers = [
+    ['worker0000real', endpointId],
+    ['worker000other', other],
+  ] as const;
+  for (const [id, of] of workers)
+    await engines.sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state)
+      VALUES (${id}, ${of}, ${LIVE_MACHINES[0]!}, 1, 'READY')`;
+  const meter = new RequestMeter(() => undefined);
+  const writer = new RequestWriter({ requests, meter, clock: systemClock, random: systemRandom, logger });
+  for (const id of ['', 'worker0000real', 'worker000other', ...Array.from({ length: 500 }, (_, n) => `invented${n}`)])
+    meter.add(endpointId, id, counts());
+  await writer.start();
+  await writer.stop();
+  const rows = await engines.sql<{ worker: string; requests: number }[]>`
+    SELECT worker_id AS worker, outcomes[1] AS requests FROM endpoint_requests WHERE endpoint_id = ${endpointId}
+    ORDER BY 1`;
+  t.same(rows, [
+    { worker: '', requests: 502 },
+    { worker: 'worker0000real', requests: 1 },
+  ]);
 });
 
 t.test('a billion requests in one report are measured at once, and not one by one', async (t) => {
