@@ -100,8 +100,9 @@ export async function listFiles({ files }: FileContext, scope: FileScope, listed
   return page;
 }
 
-/** Deletes a file. Throws NOT_FOUND, or IN_USE if a batch that has not ended reads it. */
+/** Deletes a file, or gives up an upload. Throws NOT_FOUND, or IN_USE if a batch that has not ended reads it. */
 export async function deleteFile({ files }: FileContext, { actor, scope }: FileOwner, id: string): Promise<void> {
+  if (await files.giveUp(scope, id)) return;
   await getFile({ files }, scope, id);
   const removal = await files.remove(actor, scope, id);
   if (removal === 'NOT_FOUND') throw fileNotFound(id);

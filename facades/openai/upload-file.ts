@@ -43,20 +43,25 @@ async function storeFile(
   const texts = new Map<string, string>();
   let upload: Upload | undefined;
   let field = '';
-  for await (const event of readFormStream(request.sentContentType, chunks)) {
-    if (event.kind === 'part') {
-      field = event.name;
-      if (field === 'file' && upload) throw new CoreError('INVALID_REQUEST', 'The form has two files.');
-      // Its purpose may come after it.
-      if (field === 'file') upload = await Upload.begin(files, apiKey, texts.get('purpose'), event.filename);
-    } else if (field === 'file') await upload!.add(event.bytes);
-    else addText(texts, field, event.bytes);
+  try {
+    for await (const event of readFormStream(request.sentContentType, chunks)) {
+      if (event.kind === 'part') {
+        field = event.name;
+        if (field === 'file' && upload) throw new CoreError('INVALID_REQUEST', 'The form has two files.');
+        // Its purpose may come after it.
+        if (field === 'file') upload = await Upload.begin(files, apiKey, texts.get('purpose'), event.filename);
+      } else if (field === 'file') await upload!.add(event.bytes);
+      else addText(texts, field, event.bytes);
+    }
+    if (!upload) throw new CoreError('INVALID_REQUEST', 'The form has no field file.');
+    const { purpose = '', expireSeconds } = fieldsOf(texts);
+    // Core says why no other purpose is possible.
+    if (purpose !== 'batch') await Upload.begin(files, apiKey, purpose, '');
+    return await upload.finish(expireSeconds);
+  } catch (error) {
+    upload?.giveUp();
+    throw error;
   }
-  if (!upload) throw new CoreError('INVALID_REQUEST', 'The form has no field file.');
-  const { purpose = '', expireSeconds } = fieldsOf(texts);
-  // Core says why no other purpose is possible.
-  if (purpose !== 'batch') await Upload.begin(files, apiKey, purpose, '');
-  return upload.finish(expireSeconds);
 }
 
 class Upload {
@@ -99,6 +104,14 @@ class Upload {
     const request = { id: this.#id, expireSeconds };
     const { file } = await this.#files.call((client) => client.finishFile, request, this.#options());
     return file!;
+  }
+
+  /** Gives the upload up: it counts no more. If core cannot be reached, it counts until its time ends. */
+  giveUp(): void {
+    const request = { id: this.#id };
+    this.#files
+      .call((client) => client.deleteFile, request, { apiKey: this.#apiKey, repeatable: true })
+      .catch(() => undefined);
   }
 
   async #send(): Promise<void> {

@@ -185,6 +185,15 @@ export class FileStore {
     return { files: rows.slice(0, limit), more: rows.length > limit };
   }
 
+  /** Gives up an upload: it counts no more, and the reaper removes its content. False: there is no such upload. */
+  async giveUp({ accountId, onlyKeyId }: FileScope, id: string): Promise<boolean> {
+    const { count } = await this.#database.sql`
+      UPDATE account_file SET state = 'DELETED', written_at = now()
+      WHERE id = ${id} AND account_id = ${accountId} AND state = 'UPLOADING' AND purpose <> 'draft'
+        AND (${onlyKeyId} = '' OR key_id = ${onlyKeyId})`;
+    return count > 0;
+  }
+
   /** Hides a file at once; the reaper removes its content. */
   async remove(actor: Actor, scope: FileScope, id: string): Promise<FileRemoval> {
     return this.#database.db.transaction(async (tx) => {

@@ -1230,7 +1230,7 @@ export const FileServiceService = {
     responseDeserialize: (value: Buffer): ReadFileResponse => ReadFileResponse.decode(value),
   },
   /**
-   * Deletes a file.
+   * Deletes a file, or gives up an upload, which then no longer counts.
    *
    * Errors:
    * - `FAILED_PRECONDITION` (IN_USE): a batch that has not ended reads it.
@@ -1271,7 +1271,7 @@ export interface FileServiceServer extends UntypedServiceImplementation {
   /** Returns a part of the content of a file. */
   readFile: handleUnaryCall<ReadFileRequest, ReadFileResponse>;
   /**
-   * Deletes a file.
+   * Deletes a file, or gives up an upload, which then no longer counts.
    *
    * Errors:
    * - `FAILED_PRECONDITION` (IN_USE): a batch that has not ended reads it.
@@ -1388,7 +1388,7 @@ export interface FileServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReadFileResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Deletes a file.
+   * Deletes a file, or gives up an upload, which then no longer counts.
    *
    * Errors:
    * - `FAILED_PRECONDITION` (IN_USE): a batch that has not ended reads it.
