@@ -22,7 +22,7 @@ import {
   shareModel,
 } from '../domain/resources/model-selection.ts';
 import { DomainError } from '../domain/settings/errors.ts';
-import { invalid } from '../domain/settings/fields.ts';
+import { characterCount, invalid } from '../domain/settings/fields.ts';
 import type { ModelEndpoint } from '../store/resources/model-store.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -77,8 +77,7 @@ export class ModelDirectory {
 
   /** Returns the endpoints that take requests for a model now. Throws MODEL_NOT_FOUND with the names that there are. */
   async resolve(caller: Caller, model: string): Promise<ModelTarget[]> {
-    // As names of endpoints are counted: a character outside the basic plane is one.
-    const length = [...model].length;
+    const length = characterCount(model);
     if (length === 0 || length > MODEL_NAME_LENGTH_MAX)
       throw invalid(`model has ${length} characters, but must have 1 to ${MODEL_NAME_LENGTH_MAX}`);
     const found = await this.#select(caller, model);

@@ -1,6 +1,6 @@
 /** Files of an account: purposes, bounds and errors. */
 import { DomainError } from '../settings/errors.ts';
-import { checkText, invalid } from '../settings/fields.ts';
+import { characterCount, checkText, invalid } from '../settings/fields.ts';
 
 const MIB = 1024 * 1024;
 const DAY_SECONDS = 86_400;
@@ -51,7 +51,7 @@ export function checkFile(purpose: string, filename: string): void {
       `purpose is ${JSON.stringify(purpose.slice(0, 64))}, but must be "batch": files are for the requests of ` +
         'batches here. Send images and audio in the request itself.',
     );
-  const length = [...filename].length;
+  const length = characterCount(filename);
   if (length === 0 || length > FILENAME_LENGTH_MAX)
     throw invalid(`filename has ${length} characters, but must have 1 to ${FILENAME_LENGTH_MAX}`);
   checkText('filename', filename);

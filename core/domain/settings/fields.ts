@@ -3,6 +3,8 @@ import { DomainError } from './errors.ts';
 
 /** Longest name in characters (docs/reference/management.md#endpoints). */
 export const NAME_LENGTH_MAX = 191;
+/** Units of a text whose characters are counted. Twice the largest limit of characters, and more. */
+const COUNTED_UNITS_MAX = 64 * 1024;
 /** Most variables of an environment, and the longest value in characters. */
 const ENV_SIZE_MAX = 1_000;
 const ENV_VALUE_LENGTH_MAX = 131_072;
@@ -16,10 +18,17 @@ const LIST_LENGTH_MAX = 100;
 /** The last millisecond that the contract can express: the end of the year 9999. */
 export const TIME_MS_MAX = 253_402_300_799_999;
 
+/**
+ * Returns the number of characters, as JSON schemas count them: a character outside the basic plane is one. In a text
+ * over 64 Ki units it counts as two: a list of the characters of many megabytes would block the process.
+ */
+export function characterCount(text: string): number {
+  return text.length > COUNTED_UNITS_MAX ? text.length : [...text].length;
+}
+
 /** Throws INVALID_REQUEST unless the name has 1 to 191 characters and no NUL. */
 export function checkName(field: string, name: string): void {
-  // Counted as JSON schemas do: a character outside the basic plane is one character.
-  const length = [...name].length;
+  const length = characterCount(name);
   if (length === 0 || length > NAME_LENGTH_MAX) {
     throw invalid(`${field} has ${length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
   }
