@@ -65,7 +65,7 @@ export class AlertSender extends LoopService {
   protected override async onStop(): Promise<void> {
     this.#stopping.abort();
     await super.onStop();
-    await this.#caller.close();
+    this.#caller.close();
   }
 
   /** Compares the problems of all accounts once, and sends the messages that are due. */

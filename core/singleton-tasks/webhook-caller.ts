@@ -5,12 +5,14 @@
 
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { lookup } from 'node:dns';
+import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { getCACertificates } from 'node:tls';
 import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import { Agent, request } from '@slipway/kit/net/node-http';
 import { isPrivateAddress, isPrivateHost } from '@slipway/kit/net/private-address';
 import type { Clock } from '@slipway/kit/time/clock';
 import { within } from '@slipway/kit/time/clock';
-import { Agent, request } from 'undici';
 import { signWebhook } from './sign-webhook.ts';
 
 /** A call to make. */
@@ -45,12 +47,21 @@ const USER_AGENT = 'Slipway-Webhook/1';
  */
 export const AT_ONCE_MAX = 64;
 
+/** Time in milliseconds for which an unused connection stays open. */
+const UNUSED_MS_MAX = 4_000;
+
+/** Connections for each kind of address. */
+interface Connections {
+  http: HttpAgent;
+  https: HttpsAgent;
+}
+
 export class WebhookCaller {
-  #anywhere: Agent | undefined;
+  #anywhere: Connections | undefined;
   /**
    * Own connections: one opened for an account that may call private addresses must not carry another account's call.
    */
-  #publicOnly: Agent | undefined;
+  #publicOnly: Connections | undefined;
   readonly #clock: Clock;
   readonly #signing: SlicedWork;
 
@@ -85,23 +96,35 @@ export class WebhookCaller {
     headers: Record<string, string>,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { origin, pathname, search, username, password } = new URL(url);
-    const answer = await request(`${origin}${pathname}${search}`, {
+    const target = new URL(url);
+    const { username, password } = target;
+    // Node would decode them, and reject what cannot be decoded.
+    target.username = '';
+    target.password = '';
+    const { http, https } = this.#connections(allowPrivate);
+    const options = {
       method: 'POST',
-      dispatcher: this.#connections(allowPrivate),
       signal,
       headers: {
         'content-type': 'application/json',
+        'content-length': body.length,
         'user-agent': USER_AGENT,
         ...basicAuth(username, password),
         ...headers,
       },
-      body,
+    };
+    const status = await new Promise<number>((resolve, reject) => {
+      const onAnswer = (answer: IncomingMessage): void => {
+        discard(answer).then(() => resolve(answer.statusCode!), reject);
+      };
+      const call =
+        target.protocol === 'https:'
+          ? httpsRequest(target, { ...options, agent: https }, onAnswer)
+          : request(target, { ...options, agent: http }, onAnswer);
+      call.on('error', (error) => reject(signal.aborted ? signal.reason : error));
+      call.end(body);
     });
-    await answer.body.dump({ limit: ANSWER_BYTES_MAX });
-    return answer.statusCode >= 200 && answer.statusCode < 300
-      ? undefined
-      : `the receiver answered ${answer.statusCode}`;
+    return status >= 200 && status < 300 ? undefined : `the receiver answered ${status}`;
   }
 
   async #signed({ id, body, secret, nowMs, owner }: WebhookCall): Promise<Record<string, string>> {
@@ -110,29 +133,30 @@ export class WebhookCaller {
       : await this.#signing.run(owner, body.length, signWebhook({ id, body, secret, nowMs }));
   }
 
-  #connections(allowPrivate: boolean): Agent {
+  #connections(allowPrivate: boolean): Connections {
     const pem = this.#authorities?.current().pem;
     if (pem !== this.#trusted) this.#renew(pem);
     const trusted = pem !== undefined && { ca: [...getCACertificates('default'), pem] };
     return allowPrivate
-      ? (this.#anywhere ??= openAgent({ ...trusted }))
-      : (this.#publicOnly ??= openAgent({ lookup: lookupPublic, ...trusted }));
+      ? (this.#anywhere ??= openConnections({ ...trusted }))
+      : (this.#publicOnly ??= openConnections({ lookup: lookupPublic, ...trusted }));
   }
 
-  /** Calls under way end on the previous connections. */
+  /** Calls under way end on the previous connections, which close when they have been unused for a while. */
   #renew(pem: string | undefined): void {
     this.#trusted = pem;
-    for (const agent of [this.#anywhere, this.#publicOnly]) void agent?.close();
     this.#anywhere = undefined;
     this.#publicOnly = undefined;
   }
 
   /** Closes all connections; a later call opens new ones. */
-  async close(): Promise<void> {
-    const open = [this.#anywhere, this.#publicOnly];
+  close(): void {
+    for (const open of [this.#anywhere, this.#publicOnly]) {
+      open?.http.destroy();
+      open?.https.destroy();
+    }
     this.#anywhere = undefined;
     this.#publicOnly = undefined;
-    await Promise.all(open.flatMap((agent) => (agent ? [agent.destroy()] : [])));
   }
 }
 
@@ -150,13 +174,22 @@ function decoded(text: string): string {
   }
 }
 
-function openAgent(connect: { lookup?: typeof lookupPublic; ca?: string[] }): Agent {
-  return new Agent({
-    connections: AT_ONCE_MAX,
-    connect: { timeout: TRY_MS_MAX, ...connect },
-    headersTimeout: TRY_MS_MAX,
-    bodyTimeout: TRY_MS_MAX,
-    keepAliveTimeout: 4_000,
+function openConnections(connect: { lookup?: typeof lookupPublic; ca?: string[] }): Connections {
+  const options = { keepAlive: true, maxSockets: AT_ONCE_MAX, timeout: UNUSED_MS_MAX, ...connect };
+  return { http: new Agent(options), https: new HttpsAgent(options) };
+}
+
+/** Reads an answer to its end, or to its bound, and throws it away. Rejects if it breaks off. */
+function discard(answer: IncomingMessage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let bytes = 0;
+    answer.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes <= ANSWER_BYTES_MAX) return;
+      resolve();
+      answer.destroy();
+    });
+    answer.once('end', resolve).once('error', reject);
   });
 }
 

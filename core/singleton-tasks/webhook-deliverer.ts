@@ -86,7 +86,7 @@ export class WebhookDeliverer extends LoopService {
     await super.onStop();
     this.#alarm?.cancel();
     await this.#tasks.stop();
-    await this.#caller.close();
+    this.#caller.close();
   }
 
   /** Triggers a pass: calls may be due. */

@@ -5,8 +5,10 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { connect, createServer as createConnectionServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { PrivateWebhooks } from '@slipway/core/domain/jobs/webhook-url';
@@ -83,6 +85,49 @@ t.test('user and password of an address are sent as Basic authorization, and not
     Buffer.from(headers.authorization?.replace(/^Basic /, '') ?? '', 'base64').toString(),
   );
   t.same(sent, ['us@er:p:ss', 'only:', ':word', 'half%:x']);
+});
+
+t.test('a receiver that first sends 1xx responses that nobody asked for is called once', async (t) => {
+  await sql`DELETE FROM webhook_delivery`;
+  const { url, received } = await receiver(t, 200);
+  const { port } = new URL(url);
+  const early = createConnectionServer((socket) => {
+    const upstream = connect(Number(port), '127.0.0.1');
+    socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n');
+    socket.pipe(upstream).pipe(socket);
+    for (const end of [socket, upstream]) end.on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => {
+    early.listen(0, '127.0.0.1', resolve);
+  });
+  t.teardown(() => early.close());
+  const webhook = url.replace(port, String((early.address() as AddressInfo).port));
+  await engine.attempts.recordOutcome(outcome(await runningJob(engines, await engines.endpoint(), { webhook })));
+  await deliverer(t).runOnce();
+  t.equal(received.length, 1);
+  t.same(await waiting(), [], 'it is delivered');
+});
+
+t.test('a long answer is not read to its end, and one that breaks off is a failure', async (t) => {
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'content-length': 1_000_000 }).write('x'.repeat(request.url === '/long' ? 100_000 : 10));
+    if (request.url !== '/long') request.resume().on('end', () => response.destroy());
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const caller = new WebhookCaller(systemClock);
+  t.teardown(() => caller.close());
+  const call = { body: Buffer.from('{}'), id: 'x', secret: undefined, nowMs: 0, allowPrivate: true, owner: '' };
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.equal(await caller.call({ ...call, url: `${base}/long` }, never), undefined);
+  t.match(await caller.call({ ...call, url: `${base}/broken` }, never), /aborted|ECONNRESET/);
+  const stopped = AbortSignal.abort(new Error('the process stops'));
+  t.equal(await caller.call({ ...call, url: `${base}/long` }, stopped), 'the process stops');
 });
 
 t.test('an authority of the operator is trusted for https, and no other', { skip: opensslSkip }, async (t) => {
