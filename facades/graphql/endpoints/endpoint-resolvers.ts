@@ -2,6 +2,8 @@
 
 import type { GetEndpointResponse } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { GraphQLError } from 'graphql';
+import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
+import type { Table } from '../../resources/field.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, orNull, refused, updateCore } from '../core-calls.ts';
@@ -21,6 +23,9 @@ const SERVICE = 'EndpointService';
 
 type Presented = ReturnType<typeof presentEndpoint>;
 
+/** Fields that clients set to 0 for no limit (docs/reference/management.md#graphql-endpoints). */
+const MAY_BE_ZERO: ReadonlySet<string> = new Set(['executionTimeoutMs']);
+
 const saveEndpoint: Resolver<{ input: EndpointInput }> = async (_root, { input }, context) => {
   const { template, ...given } = input;
   if (!input.id) checkComplete(input);
@@ -31,8 +36,16 @@ const saveEndpoint: Resolver<{ input: EndpointInput }> = async (_root, { input }
   return template ? withInlineTemplate(template, input, context, save) : save(input.templateId);
 };
 
-/** Checks the fields that GraphQL requires of a new endpoint (docs/reference/management.md#graphql). */
-function checkComplete({ name, gpuIds, instanceIds }: EndpointInput): void {
+/**
+ * Checks the fields that GraphQL requires of a new endpoint (docs/reference/management.md#graphql), and those that may
+ * not be 0: in the contract 0 is the default.
+ */
+function checkComplete(input: EndpointInput): void {
+  const { name, gpuIds, instanceIds } = input;
+  for (const { graphql, rule } of Object.values<Table[string]>(ENDPOINT)) {
+    if (graphql?.in === undefined || input[graphql.name] !== 0 || MAY_BE_ZERO.has(graphql.name)) continue;
+    if ((rule.min ?? 0) > 0) throw refused(`${graphql.name} is 0, but must be at least ${rule.min}.`);
+  }
   if (typeof name !== 'string') throw refused('name is required for a new endpoint; to change one, give its id.');
   if (typeof gpuIds === 'string' || instanceIds?.length) return;
   throw refused(

@@ -1,11 +1,10 @@
 /** Fields of pods over PodService. */
 import type { GetPodResponse } from '@slipway/proto/gen/slipway/v1/pod_service';
-import { countVariables } from '../answer-variables.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, orNull, updateCore } from '../core-calls.ts';
 import type { PodInput, PodJobInput } from './pod-fields.ts';
 import { newPod, podJobFields, podWishes } from './pod-fields.ts';
-import { presentPod } from './present-pod.ts';
+import { presentPod, presentPods } from './present-pod.ts';
 import { listPods } from './read-pods.ts';
 
 const SERVICE = 'PodService';
@@ -42,11 +41,7 @@ export const podResolvers = {
     }>,
   },
   User: {
-    pods: (async (_root, _args, context) =>
-      (await listPods(context)).map((pod) => {
-        if (!pod.endpointId) countVariables(context, pod.env);
-        return presentPod(pod, context.nowMs);
-      })) satisfies Resolver,
+    pods: (async (_root, _args, context) => presentPods(await listPods(context), context)) satisfies Resolver,
   },
   Mutation: {
     podFindAndDeployOnDemand: create('GPU', false),

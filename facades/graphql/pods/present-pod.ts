@@ -10,10 +10,14 @@ import { sizeOf } from '../../resources/cpu-sizes.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import { statusChange } from '../../resources/pods/status-change.ts';
 import { LEVELS } from '../../resources/pods/worker-memory.ts';
+import { countVariables } from '../answer-variables.ts';
+import type { GraphqlContext } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import { textOf } from '../list-text.ts';
 import { shownFields } from '../table-fields.ts';
+
+type Presented = ReturnType<typeof presentPod>;
 
 /** Form of a country code: two capital letters. Every other location of a machine is a data centre. */
 const COUNTRY_CODE = /^[A-Z]{2}$/;
@@ -53,6 +57,20 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
     machine: machineOf(pod),
     runtime: pod.state === PodState.RUNNING ? { uptimeInSeconds: uptimeSeconds, ports: portsOf(pod) } : null,
   };
+}
+
+/**
+ * Returns pods of the public schema. With variables, each is a promise that resolves in a separate tick, as templates
+ * are (`presentTemplates`). Throws INVALID_REQUEST if the answer has too many variables.
+ */
+export function presentPods(
+  pods: readonly CoreMessage<Pod>[],
+  context: Pick<GraphqlContext, 'nowMs' | 'selectsEnv' | 'turn' | 'variables'>,
+): (Presented | Promise<Presented>)[] {
+  for (const { endpointId, env } of pods) if (!endpointId) countVariables(context, env);
+  const present = (pod: CoreMessage<Pod>): Presented => presentPod(pod, context.nowMs);
+  if (!context.selectsEnv) return pods.map(present);
+  return pods.map((pod) => context.turn().then(() => present(pod)));
 }
 
 function portsOf({ publishedPorts = [] }: CoreMessage<Pod>) {
