@@ -112,7 +112,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
       clock,
     },
     checks: new AccessChecks({ access, refusals, startedWorkers: new StartedWorkers(stores.workers, clock), clock }),
-    lists: { budget: new PageBudget(parts.meter.engine.budgets), logger },
+    lists: { budget: new PageBudget(parts.meter.engine.budgets), clock, logger },
     onKeyChanged: (keyId) => context.onKeysChanged([keyId]),
   };
   const jobCalls = {
@@ -272,7 +272,7 @@ function operatorServices(
         alertHandlers(access, { ...stores, sealer, random, allowPrivate, sendsMail: smtpUrl !== '' }, alerts, lists),
       ),
     ],
-    [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, clock, ...lists }))],
+    [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, ...lists, clock }))],
     [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
   ];
 }

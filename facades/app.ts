@@ -129,7 +129,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const rejectUnrouted = addHooks(app, { config, tried, balancing, gate, keys, budgets, clock, logger });
   const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);
   const answers = new AnswerBudget({ budget: budgets.responses, idleMs: config.answerIdleMs, clock });
-  const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
+  const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock, gate.rateLimit);
   const { peers, link, requests, tunnels, loadBalancer, activator } = balancing;
   addSurfaces(app, {
     ...{ core, keys, answers, bodies, config, clock, random, logger, uploads: uploadParts(config, budgets, clock) },

@@ -1,4 +1,6 @@
 /** Job calls of the facades: small ones over the pipeline, large submissions and rare calls as calls of their own. */
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import { prepareSubmitJobRequest } from '@slipway/kit/net/large-message';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import type {
@@ -38,11 +40,14 @@ export class PipelinedJobs {
   readonly #pipeline: PipelineClient;
   readonly #unary: ServiceCalls<JobServiceClient>;
   readonly #clock: Clock;
+  /** Encodes large submissions. Their memory is counted as that of their bodies. */
+  readonly #encoding: SlicedWork;
 
   constructor(pipeline: PipelineClient, unary: ServiceCalls<JobServiceClient>, clock: Clock) {
     this.#pipeline = pipeline;
     this.#unary = unary;
     this.#clock = clock;
+    this.#encoding = new SlicedWork({ name: 'submissions', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
   }
 
   /** Stores a job. The request must carry a request_id, which makes it safe to send again. */
@@ -151,6 +156,7 @@ export class PipelinedJobs {
 
   async #submitAlone(apiKey: string, request: SubmitJobRequest): Promise<Job> {
     const options = { apiKey, repeatable: true, tryMs: LARGE_SUBMIT_MS };
+    await this.#encoding.run(apiKey, request.input.length, prepareSubmitJobRequest(request));
     const response = await this.#unary.call((client) => client.submitJob, request, options);
     return present(response.job);
   }

@@ -67,6 +67,7 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
     const { apiKey, accountId } = request.caller;
     const isKeyless = apiKey === '';
     const bytes = bodyBytes(request.body);
+    await bodies.turn('management', request, reply, bytes.length);
     const read = async (): Promise<GraphqlRequest> =>
       readRequest(await bodies.run(accountId, bytes.length, parseSettings(bytes)));
     const asked = await read().catch((error: unknown) => {

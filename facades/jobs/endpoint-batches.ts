@@ -7,7 +7,7 @@ import type { Batch, BatchRequest, BatchServiceClient } from '@slipway/proto/gen
 import { BatchState } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { DRAFT_REQUESTS_MAX, RUN_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { CoreError } from '@slipway/proto/wire/reason';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServiceCalls } from '../core-client/service-calls.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { queueGate } from '../plugins/authenticate.ts';
@@ -41,7 +41,7 @@ export function endpointBatchRoutes(app: FastifyInstance, parts: BatchRouteParts
   const { batches } = parts;
   const base = '/v2/:endpointId/batch';
   app.post(base, writes, async (request, reply) => {
-    const draft = { endpointId: endpointIdOf(request), inputs: await inputsOf(parts, request, false) };
+    const draft = { endpointId: endpointIdOf(request), inputs: await inputsOf(parts, request, reply, false) };
     const { batch } = await batches.call((client) => client.createDraft, draft, once(request));
     return sendJson(reply, JSON.stringify(presentBatch(batch!)));
   });
@@ -69,14 +69,16 @@ function requestRoutes(
   { base, reads, writes }: { base: string; reads: Gate; writes: Gate },
 ): void {
   const { answers, batches } = parts;
-  const add = async (request: FastifyRequest, replace: boolean) => {
+  const add = async (request: FastifyRequest, reply: FastifyReply, replace: boolean) => {
     const { id: batchId, endpointId } = keyOf(request);
-    const added = { endpointId, batchId, replace, inputs: await inputsOf(parts, request, true) };
+    const added = { endpointId, batchId, replace, inputs: await inputsOf(parts, request, reply, true) };
     const { batch, requestIds } = await batches.call((client) => client.addRequests, added, once(request));
     return JSON.stringify({ ...presentBatch(batch!), requestIds });
   };
-  app.post(`${base}/:batchId/requests`, writes, async (request, reply) => sendJson(reply, await add(request, false)));
-  app.put(`${base}/:batchId`, writes, async (request, reply) => sendJson(reply, await add(request, true)));
+  app.post(`${base}/:batchId/requests`, writes, async (request, reply) =>
+    sendJson(reply, await add(request, reply, false)),
+  );
+  app.put(`${base}/:batchId`, writes, async (request, reply) => sendJson(reply, await add(request, reply, true)));
   app.post(`${base}/:batchId/finalize`, writes, async (request, reply) => {
     const { id: batchId, endpointId } = keyOf(request);
     const { batch } = await batches.call((client) => client.finalizeDraft, { batchId, endpointId }, again(request));
@@ -109,9 +111,15 @@ function requestRoutes(
 }
 
 /** Returns the inputs of the requests of a body: a list, or an object with `requests`. */
-async function inputsOf({ bodies }: BatchRouteParts, request: FastifyRequest, isNeeded: boolean): Promise<Buffer[]> {
+async function inputsOf(
+  { bodies }: BatchRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  isNeeded: boolean,
+): Promise<Buffer[]> {
   const body = bodyBytes(request.body);
   if (body.length === 0 && !isNeeded) return [];
+  await bodies.turn('run', request, reply, body.length);
   return bodies.run(request.caller.accountId, body.length, readInputs(body, isNeeded));
 }
 

@@ -87,15 +87,19 @@ async function prepare(
   const body = bodyBytes(request.body);
   const { apiKey, accountId } = request.caller;
   const path = `v1/${pathRest(request)}`;
+  const endTurn = await parts.bodies.turn('openai', request, reply, body.length);
   const read = readModelRequest(path, request.sentContentType, body);
   const asked: ModelRequest = await parts.bodies.run(accountId, body.length, read);
   const target = await parts.targets.pick(apiKey, asked.model);
   const { endpointId, workerModel } = target;
   const operation = target.type === EndpointType.LB ? 'lb' : 'openai';
   await admitToEndpoint(parts.gate, request, reply, { endpointId, operation });
-  if (target.type === EndpointType.LB) return forwardedTo(target, asked, request, reply);
+  if (target.type === EndpointType.LB) {
+    endTurn?.();
+    return forwardedTo(target, asked, request, reply);
+  }
   const input = await parts.bodies.run(accountId, body.length, asked.jobInput(workerModel));
-  return jobOf(parts, { request, reply, live, endpointId, input, streaming: asked.streaming });
+  return jobOf(parts, { request, reply, live, endpointId, input, streaming: asked.streaming, endTurn });
 }
 
 function forwardedTo(

@@ -66,8 +66,9 @@ async function prepare(
   if (request.method !== 'GET') rejectForm(request.sentContentType);
   const body = request.method === 'GET' ? undefined : bodyBytes(request.body);
   const { accountId } = request.caller;
+  const endTurn = await parts.bodies.turn('openai', request, reply, body?.length ?? 0);
   const { input, streaming } = await parts.bodies.run(accountId, body?.length ?? 0, readOpenaiRequest(path, body));
-  return jobOf(parts, { request, reply, live, endpointId: endpointIdOf(request), input, streaming });
+  return jobOf(parts, { request, reply, live, endpointId: endpointIdOf(request), input, streaming, endTurn });
 }
 
 /** A request and the job that it becomes. */
@@ -78,12 +79,14 @@ interface JobRequest {
   endpointId: string;
   input: Buffer;
   streaming: boolean;
+  /** Ends the turn of the work on its body (`BodyWork.turn`). */
+  endTurn: (() => void) | undefined;
 }
 
 /** Returns the job of a request, which is not submitted yet. */
 export function jobOf(
   parts: JobParts,
-  { request, reply, live, endpointId, input, streaming }: JobRequest,
+  { request, reply, live, endpointId, input, streaming, endTurn }: JobRequest,
 ): RequestedJob {
   const { apiKey, accountId } = request.caller;
   const hold: OpenaiJobOptions['hold'] = (reading) => parts.answers.hold(request, reply, reading);
@@ -97,7 +100,10 @@ export function jobOf(
     traceparent: trace?.traceparent,
     live,
     hold,
-    onStored: () => dropBody(request),
+    onStored: () => {
+      dropBody(request);
+      endTurn?.();
+    },
     onJob: (id) => {
       request.jobId = id;
     },

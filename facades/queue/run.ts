@@ -12,6 +12,7 @@ import { readSubmission } from './submission.ts';
 export function run({ jobs, bodies, clock, random }: JobParts): JobHandler {
   return async (request, reply) => {
     const body = bodyBytes(request.body);
+    await bodies.turn('run', request, reply, body.length);
     const submission = await bodies.run(
       request.caller.accountId,
       body.length,

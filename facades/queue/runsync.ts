@@ -27,7 +27,7 @@ export function runsync(parts: JobParts): JobHandler {
 }
 
 async function submitAndWait(parts: JobParts, request: FastifyRequest, reply: FastifyReply): Promise<Job> {
-  const job = await whileConnected(parts, request, reply, await submit(parts, request));
+  const job = await whileConnected(parts, request, reply, await submit(parts, request, reply));
   request.jobId = job.id;
   // The line about the request was written when its client left.
   if (reply.raw.closed) parts.logger.debug({ ...idsOf(request) }, 'the client of a job has left, the job continues');
@@ -35,9 +35,14 @@ async function submitAndWait(parts: JobParts, request: FastifyRequest, reply: Fa
 }
 
 /** Submits the job. A separate function, so that a large input is held only until it is stored. */
-async function submit({ jobs, bodies, clock, random }: JobParts, request: FastifyRequest): Promise<OpenCall<Job>> {
+async function submit(
+  { jobs, bodies, clock, random }: JobParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<OpenCall<Job>> {
   const waitMs = runsyncWaitMs(request.query);
   const body = bodyBytes(request.body);
+  const endTurn = await bodies.turn('runsync', request, reply, body.length);
   const submission = await bodies.run(
     request.caller.accountId,
     body.length,
@@ -53,6 +58,9 @@ async function submit({ jobs, bodies, clock, random }: JobParts, request: Fastif
       kind: SubmitKind.SYNC,
       waitMs,
     },
-    () => dropBody(request),
+    () => {
+      dropBody(request);
+      endTurn?.();
+    },
   );
 }

@@ -2,7 +2,7 @@
 
 import type { Reason } from '@slipway/proto/wire/reason';
 import { CoreError } from '@slipway/proto/wire/reason';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import { parseSettings, rejectInvalidText } from '../plugins/bodies/json-body.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
@@ -62,11 +62,13 @@ function typed(type: string | undefined, value: string | string[]): unknown {
  */
 export async function readBody(
   schema: TSchema,
-  { body, caller }: Pick<FastifyRequest, 'body' | 'caller'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
   bodies: BodyWork,
 ): Promise<unknown> {
-  const bytes = bodyBytes(body);
-  const values = await bodies.run(caller.accountId, bytes.length, parseSettings(bytes));
+  const bytes = bodyBytes(request.body);
+  await bodies.turn('management', request, reply, bytes.length);
+  const values = await bodies.run(request.caller.accountId, bytes.length, parseSettings(bytes));
   rejectInvalidText(values);
   checkFits(schema, values);
   return values;

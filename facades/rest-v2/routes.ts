@@ -55,7 +55,7 @@ function addOperation(
     handler: async (request, reply) => {
       const known = operation.open ? { apiKey: '', accountId: '' } : request.caller;
       // A body that is too large or malformed is rejected even where it has no meaning.
-      const values = body ? await readBody(body, request, parts.bodies) : void bodyBytes(request.body);
+      const values = body ? await readBody(body, request, reply, parts.bodies) : void bodyBytes(request.body);
       const ignored = body ? withoutEffect(body, values) : [];
       if (ignored.length > 0) reply.header(IGNORED_HEADER, ignored.join(', '));
       const call = {

@@ -12,6 +12,7 @@ export const REST_BODY_BYTES_MAX = 1024 * 1024;
 export function readJson(bodies: BodyWork, nameIgnored: NameIgnored): preHandlerAsyncHookHandler {
   return async (request, reply) => {
     const bytes = bodyBytes(request.body);
+    await bodies.turn('management', request, reply, bytes.length);
     const values = await bodies.run(request.caller.accountId, bytes.length, parseSettings(bytes));
     rejectInvalidText(values);
     const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

@@ -27,7 +27,7 @@ export interface ListBudget {
   queue: ListQueue;
   /** Waits between two pages of an account, of which the first took that long. */
   rest(accountId: string, tookMs: number): Promise<void>;
-  clock: Pick<Clock, 'monotonicMs'>;
+  clock: Pick<Clock, 'monotonicMs' | 'soon'>;
 }
 
 /** Source of a list. */
@@ -63,6 +63,10 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
     sinceMs = clock.monotonicMs();
     const response = await source.read(page, { ...options, tryMs: NEXT_PAGE_MS });
     prolong();
+    // A page of long texts was decoded in this tick, and is written in the next one.
+    await new Promise<void>((resolve) => {
+      clock.soon(resolve);
+    });
     return response;
   };
   async function* texts(): AsyncGenerator<string> {

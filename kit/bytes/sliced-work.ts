@@ -1,5 +1,5 @@
 /**
- * Does work on large texts of users in slices of a few milliseconds. Between slices the process handles heartbeats and
+ * Does work on large texts of users in slices of a millisecond. Between slices the process handles heartbeats and
  * requests. Owners are served round-robin, so that one with much work delays no other; work of one owner keeps its
  * order.
  */
@@ -25,8 +25,8 @@ interface SlicedWorkOptions {
 
 /** Largest work in bytes that is done at once. */
 export const AT_ONCE_BYTES_MAX = 64 * 1024;
-/** Length of a slice in milliseconds. */
-const SLICE_MS = 2;
+/** Length of a slice in milliseconds. A request passes several ticks of two processes, and each may have a slice. */
+const SLICE_MS = 1;
 /** Least bytes that an item counts as, so that the number of items is bounded too. */
 const BYTES_MIN = 256;
 

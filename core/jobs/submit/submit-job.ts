@@ -41,28 +41,34 @@ const BATCH_ITEMS_MAX = 500;
 /** A batch is copied twice in one tick of the event loop, some 2 ms for 4 MiB. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const BATCHES_AT_ONCE = 2;
+/** Jobs with a larger input are stored beside all others, which would wait for them for a tenth of a second. */
+const WITH_OTHERS_BYTES_MAX = 1024 * 1024;
 const WAITING_MAX = 20_000;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
 export class SubmitJob {
   readonly #options: SubmitJobOptions;
   readonly #batcher: Batcher<SubmissionEntry, Job>;
+  readonly #large: Batcher<SubmissionEntry, Job>;
   readonly #budget: ByteBudget;
 
   constructor(options: SubmitJobOptions) {
     this.#options = options;
     this.#budget = new ByteBudget('submissions', WAITING_BYTES_MAX, options.meter?.budgets);
-    this.#batcher = new Batcher<SubmissionEntry, Job>({
-      name: 'submissions',
-      clock: options.clock,
-      meter: options.meter?.batches,
-      flush: (jobs) => options.batch.store(jobs),
-      itemsMax: BATCH_ITEMS_MAX,
-      bytesMax: BATCH_BYTES_MAX,
-      bytesOf: ({ job }) => job.input.length,
-      waitingMax: WAITING_MAX,
-      flushesMax: BATCHES_AT_ONCE,
-    });
+    const batcher = (name: string): Batcher<SubmissionEntry, Job> =>
+      new Batcher({
+        name,
+        clock: options.clock,
+        meter: options.meter?.batches,
+        flush: (jobs) => options.batch.store(jobs),
+        itemsMax: BATCH_ITEMS_MAX,
+        bytesMax: BATCH_BYTES_MAX,
+        bytesOf: ({ job }) => job.input.length,
+        waitingMax: WAITING_MAX,
+        flushesMax: BATCHES_AT_ONCE,
+      });
+    this.#batcher = batcher('submissions');
+    this.#large = batcher('large submissions');
     options.early.onStore((run) => {
       this.#batcher.add({ job: run.job, run }).then(run.answer.resolve, run.answer.reject);
     });
@@ -91,8 +97,12 @@ export class SubmitJob {
   store(prepared: PreparedJob): Promise<Job> {
     const { job, hashes } = prepared;
     return this.#budget.hold(job.input.length, () =>
-      hashes ? this.#storeKeyed(job, hashes) : (this.#runEarly(prepared) ?? this.#batcher.add({ job })),
+      hashes ? this.#storeKeyed(job, hashes) : (this.#runEarly(prepared) ?? this.#batcherOf(job).add({ job })),
     );
+  }
+
+  #batcherOf({ input }: NewJob): Batcher<SubmissionEntry, Job> {
+    return input.length > WITH_OTHERS_BYTES_MAX ? this.#large : this.#batcher;
   }
 
   /** Begins an early run if that is possible. A submission that is repeated joins the run that it began. */

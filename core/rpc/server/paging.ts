@@ -1,6 +1,7 @@
 /** Converts pages between the contract and the stores, and makes handlers of calls that return a page. */
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { DomainError } from '../../domain/settings/errors.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { ListView, PageKey, PageRequest } from '../../store/sql/page.ts';
@@ -12,6 +13,7 @@ export const PAGE_SIZE_MAX = 1_000;
 
 export interface ListParts {
   budget: PageBudget;
+  clock: Pick<Clock, 'soon'>;
   logger: Logger;
 }
 
@@ -144,7 +146,7 @@ function keyFromToken(token: string): PageKey {
  * That waits for capacity, which is released when the response was sent or the caller disconnected.
  */
 export function listing<Request, Response>(
-  { budget, logger }: ListParts,
+  { budget, clock, logger }: ListParts,
   handle: (request: Request, apiKey: string, enter: (accountId: string) => Promise<void>) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
@@ -156,7 +158,8 @@ export function listing<Request, Response>(
         else call.once('cancelled', gone);
       });
     handle(call.request, keyOf(call.metadata), enter).then(
-      (response) => done(null, response),
+      // A page of long texts was decrypted in this tick, and is encoded in the next one.
+      (response) => clock.soon(() => done(null, response)),
       (error: unknown) => done(statusOf(error, call, logger)),
     );
   };

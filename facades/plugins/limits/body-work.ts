@@ -3,16 +3,35 @@ import { OverloadError } from '@slipway/kit/bytes/batcher';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
 import type { Clock } from '@slipway/kit/time/clock';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TooManyRequests } from '../errors/public-error.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { LimitedOperation } from './rate-limit-rules.ts';
 
 export class BodyWork {
   readonly #work: SlicedWork;
+  readonly #rateLimit: Pick<RateLimit, 'work'> | undefined;
 
   /**
    * `bytesMax`: most bytes that may wait; one account gets a quarter. The memory of the bodies is counted elsewhere.
+   * `rateLimit`: schedules large bodies of several accounts. `undefined` if rate limits are off.
    */
-  constructor(bytesMax: number, clock: Clock) {
+  constructor(bytesMax: number, clock: Clock, rateLimit?: Pick<RateLimit, 'work'>) {
+    this.#rateLimit = rateLimit;
     this.#work = new SlicedWork({ name: 'bodies', bytesMax, ownerBytesMax: bytesMax / 4, clock });
+  }
+
+  /**
+   * Waits for the turn of a request with that many bytes of body to be worked on and stored. The turn ends with the
+   * response, or earlier by the function that it resolves to. `undefined`: it need not wait.
+   */
+  turn(
+    operation: LimitedOperation,
+    { caller: { accountId } }: FastifyRequest,
+    reply: FastifyReply,
+    bodyBytes: number,
+  ): Promise<() => void> | undefined {
+    return this.#rateLimit?.work({ accountId, operation, bodyBytes }, reply);
   }
 
   /**

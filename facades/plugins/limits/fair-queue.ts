@@ -21,16 +21,16 @@ const ALL_WEIGHT_MAX = 64;
 const PERMIT_MS = 2_000;
 const WAITER_PERMIT_MS = 250;
 /**
- * Least weight of a request after which its permit rests for as long as the request took, up to REST_MS_MAX. So heavy
- * requests of one account use at most half of the time beside other accounts.
+ * Least weight of a request after which its permit rests, REST_SHARE times as long as the request took, up to
+ * REST_MS_MAX. So heavy requests of one account use a quarter of the time beside other accounts. The same rest follows
+ * a page of a long list and the work on a large body. Each of these occupies the facade, core, the database and its
+ * client at the same time: with a rest as long as the work, others waited three times as long as without it.
  */
-const REST_WEIGHT_MIN = 4;
+export const REST_WEIGHT_MIN = 4;
+const REST_SHARE = 3;
 const REST_MS_MAX = 250;
-/**
- * Rest after a page of a long list, as a multiple of the time that the page took. Larger than after a request, because
- * a list occupies the facade, core, the database and its client at the same time.
- */
-const PAGE_REST_SHARE = 3;
+
+type Reply = Pick<FastifyReply, 'raw'>;
 
 /** A request to schedule. */
 interface FairRequest {
@@ -39,6 +39,8 @@ interface FairRequest {
   weight: number;
   /** Whether most of its time is waiting instead of work. */
   waits: boolean;
+  /** Whether it goes before other requests of its account. Default false. */
+  isFirst?: boolean;
 }
 
 interface Use {
@@ -46,8 +48,18 @@ interface Use {
   atMs: number;
 }
 
+/** Permit of a request, or the wait for it. */
+interface FairPermit {
+  /** `undefined` if it may run at once. Rejects if the client disconnects first. */
+  begun: Promise<void> | undefined;
+  /** Ends the permit before the response ends. Idempotent. */
+  end(): void;
+}
+
 export class FairQueue {
   readonly #clock: Clock;
+  /** Permits of requests whose bodies arrive. */
+  readonly #arriving = new WeakMap<Reply['raw'], FairPermit>();
   readonly #permits = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: REQUEST_WEIGHT_MAX });
   /** The latest use, and the latest use by another account. */
   #last: Use | undefined;
@@ -66,45 +78,71 @@ export class FairQueue {
    * Schedules a request. Returns `undefined` if it may run at once, else a promise that resolves when it may. The
    * permit ends with the response or after a time limit.
    */
-  enter({ accountId, weight, waits }: FairRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
-    this.#use(accountId);
-    if (!this.#isShared(accountId)) return undefined;
-    let begun = false;
-    let begunAtMs = 0;
-    let begin: () => void = () => {
-      begun = true;
-    };
-    let timer: Timer | undefined;
-    const permit = this.#permits.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), () => {
-      begunAtMs = this.#clock.monotonicMs();
-      begin();
-      timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => permit.release());
-    });
-    const end = (): void => {
-      timer?.cancel();
-      const tookMs = timer && !waits && weight >= REST_WEIGHT_MIN ? this.#clock.monotonicMs() - begunAtMs : 0;
-      if (tookMs > 0) this.#clock.after(Math.min(tookMs, REST_MS_MAX), () => permit.release());
-      else permit.release();
-    };
-    if (raw.closed) end();
-    else raw.once('close', end);
-    if (begun) return undefined;
-    return new Promise((resolve, reject) => {
-      begin = resolve;
-      const gone = (): void => reject(new CoreError('UNAVAILABLE', 'The client has gone.'));
-      if (raw.closed) gone();
-      else raw.once('close', gone);
-    });
+  enter(request: FairRequest, reply: Reply): Promise<void> | undefined {
+    this.#use(request.accountId);
+    if (!this.#isShared(request.accountId)) return undefined;
+    const permit = this.#acquire(request, reply);
+    if (request.waits) this.#arriving.set(reply.raw, permit);
+    return permit.begun;
   }
 
   /**
-   * Waits between two pages of a long list, PAGE_REST_SHARE times as long as the first of them took, up to REST_MS_MAX.
+   * Schedules the work on a large body that has arrived, before other requests of its account. The permit of its
+   * arrival ends, and the work gets one of its own. Resolves with the function that ends the work. Rejects if the
+   * client disconnects first.
+   */
+  async work({ accountId, weight }: Pick<FairRequest, 'accountId' | 'weight'>, reply: Reply): Promise<() => void> {
+    const arrived = this.#arriving.get(reply.raw);
+    if (!this.#isShared(accountId)) return () => undefined;
+    const permit = this.#acquire({ accountId, weight, waits: false, isFirst: true }, reply);
+    arrived?.end();
+    await permit.begun;
+    return permit.end;
+  }
+
+  #acquire({ accountId, weight, waits, isFirst }: FairRequest, { raw }: Reply): FairPermit {
+    const begun = Promise.withResolvers<void>();
+    let hasBegun = false;
+    let begunAtMs = 0;
+    let timer: Timer | undefined;
+    const grant = (): void => {
+      hasBegun = true;
+      begunAtMs = this.#clock.monotonicMs();
+      begun.resolve();
+      timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => permit.release());
+    };
+    const permit = this.#permits.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), grant, isFirst);
+    let hasEnded = false;
+    const end = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      timer?.cancel();
+      const tookMs = hasBegun && !waits && weight >= REST_WEIGHT_MIN ? this.#clock.monotonicMs() - begunAtMs : 0;
+      if (tookMs > 0) this.#clock.after(restMs(tookMs), () => permit.release());
+      else permit.release();
+    };
+    if (hasBegun) {
+      if (raw.closed) end();
+      else raw.once('close', end);
+      return { begun: undefined, end };
+    }
+    const gone = (): void => {
+      end();
+      begun.reject(new CoreError('UNAVAILABLE', 'The client has gone.'));
+    };
+    if (raw.closed) gone();
+    else raw.once('close', gone);
+    return { begun: begun.promise, end };
+  }
+
+  /**
+   * Waits between two pages of a long list, REST_SHARE times as long as the first of them took, up to REST_MS_MAX.
    * Resolves at once if no other account uses the facade.
    */
   async rest(accountId: string, tookMs: number): Promise<void> {
     if (!this.#isShared(accountId)) return;
     await new Promise<void>((resolve) => {
-      this.#clock.after(Math.min(PAGE_REST_SHARE * tookMs, REST_MS_MAX), resolve);
+      this.#clock.after(restMs(tookMs), resolve);
     });
   }
 
@@ -118,4 +156,8 @@ export class FairQueue {
     const other = this.#last?.accountId === accountId ? this.#other : this.#last;
     return other !== undefined && other.accountId !== accountId && this.#clock.monotonicMs() - other.atMs < USED_MS;
   }
+}
+
+function restMs(tookMs: number): number {
+  return Math.min(REST_SHARE * tookMs, REST_MS_MAX);
 }

@@ -11,7 +11,7 @@ import { FACADE_REQUESTS_MAX, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire
 import type { FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { TooManyRequests } from '../errors/public-error.ts';
-import { FairQueue } from './fair-queue.ts';
+import { FairQueue, REST_WEIGHT_MIN } from './fair-queue.ts';
 import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
 import { decideRate, effectiveLimit, RATE_RULES } from './rate-limit-rules.ts';
 import { RejectionDelay } from './rejection-delay.ts';
@@ -29,6 +29,9 @@ export interface LimitedRequest {
   /** Key of the request. `undefined` if it is not for an endpoint; then the rejection is not reported. */
   apiKey?: string | undefined;
 }
+
+/** A request whose body has arrived. */
+type BodyOfRequest = Pick<LimitedRequest, 'accountId' | 'operation'> & { bodyBytes: number };
 
 /** Called for a rejected request with the limit that it exceeded. */
 export type RejectionListener = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
@@ -102,6 +105,19 @@ export class RateLimit {
    */
   async delayRejection(who: string, reply: Pick<FastifyReply, 'raw'>): Promise<void> {
     if (!(await this.#delay.wait(who, reply))) reply.raw.shouldKeepAlive = false;
+  }
+
+  /**
+   * Waits for the turn of the work on a body, beside other accounts. The turn ends with the response, or earlier by the
+   * function that it resolves to. `undefined`: the work is small, and had its permit while the body arrived.
+   */
+  work(
+    { accountId, operation, bodyBytes }: BodyOfRequest,
+    reply: Pick<FastifyReply, 'raw'>,
+  ): Promise<() => void> | undefined {
+    const weight = (WEIGHTS[operation]?.weight ?? 0) + Math.floor(bodyBytes / BODY_WEIGHT_BYTES);
+    if (weight < REST_WEIGHT_MIN || bodyBytes <= BODY_AT_ONCE_BYTES) return undefined;
+    return this.#queue.work({ accountId, weight }, reply);
   }
 
   /** Waits between two pieces of a long response, so that other accounts come between them. */
@@ -181,7 +197,10 @@ export class RateLimit {
   }
 }
 
-/** Relative cost of a request for a facade and core. Load-balancing requests cost their workers. */
+/**
+ * Relative cost of a request for a facade and core: of those with 5, one of an account runs at a time beside other
+ * accounts. Load-balancing requests cost their workers.
+ */
 const WEIGHTS: Partial<Record<LimitedOperation, { weight: number; waits: boolean }>> = {
   run: { weight: 1, waits: false },
   runsync: { weight: 1, waits: true },
@@ -191,10 +210,10 @@ const WEIGHTS: Partial<Record<LimitedOperation, { weight: number; waits: boolean
   cancel: { weight: 1, waits: false },
   retry: { weight: 1, waits: false },
   'purge-queue': { weight: 2, waits: false },
-  requests: { weight: 4, waits: false },
+  requests: { weight: 5, waits: false },
   logs: { weight: 2, waits: true },
   health: { weight: 1, waits: false },
-  management: { weight: 4, waits: false },
+  management: { weight: 5, waits: false },
   live: { weight: 4, waits: true },
 };
 /** Bytes of a body that weigh as much as a small request. */

@@ -31,7 +31,10 @@ t.test('with variables', async (t) => {
 
 t.test('without variables', async (t) => {
   const { context, turns } = contextOf(false);
-  t.match(presentPods(PODS, context), PODS.map(({ id }) => ({ id })));
+  t.match(
+    presentPods(PODS, context),
+    PODS.map(({ id }) => ({ id })),
+  );
   t.equal(turns(), 0);
   t.equal(context.variables.bytes, 0);
 });

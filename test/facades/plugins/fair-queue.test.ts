@@ -38,7 +38,7 @@ function facade() {
     for (const name of names) open.get(name)!.end();
     await settled();
   };
-  return { clock, turns, begun, ask, end, settled };
+  return { clock, turns, begun, ask, end, settled, open };
 }
 
 t.test('a single account has no bound', async (t) => {
@@ -80,19 +80,19 @@ t.test("heavy requests reduce their account's share, and waiting ones return the
   t.equal(begun.filter((name) => name[0] === 'c').length, 16);
 });
 
-t.test('permits of heavy requests rest for as long as these took, unless the account is alone', async (t) => {
+t.test('permits of heavy requests rest three times as long as these took, unless the account is alone', async (t) => {
   const { clock, turns, begun, ask, end, settled } = facade();
   await ask('b0');
   for (let i = 0; i < 4; i += 1) void ask(`a${i}`, { weight: 4 });
   await settled();
   const begunOfA = (): number => begun.filter((name) => name[0] === 'a').length;
   t.equal(begunOfA(), 2);
-  clock.pass(100);
+  clock.pass(50);
   await end('a0', 'a1');
   t.equal(begunOfA(), 2, 'both permits rest');
   await ask('b1', { weight: 4 });
   t.equal(begun.at(-1), 'b1', 'another account does not wait for that');
-  clock.pass(99);
+  clock.pass(149);
   await settled();
   t.equal(begunOfA(), 2);
   clock.pass(1);
@@ -102,6 +102,47 @@ t.test('permits of heavy requests rest for as long as these took, unless the acc
   await end('a2', 'a3');
   await turns.rest('a', 60_000);
   t.pass('nobody else is there');
+});
+
+t.test('beside others, one large body of an account arrives or is worked on at a time, and then rests', async (t) => {
+  const { clock, turns, begun, ask, end, settled, open } = facade();
+  const worked: string[] = [];
+  const work = async (name: string): Promise<() => void> => {
+    const response = open.get(name)! as unknown as ServerResponse;
+    const ended = await turns.work({ accountId: name[0]!, weight: 8 }, { raw: response });
+    worked.push(name);
+    return ended;
+  };
+  const begunOfA = (): string[] => begun.filter((name) => name[0] === 'a');
+  await ask('b0');
+  for (let i = 0; i < 3; i += 1) void ask(`a${i}`, { weight: 8, waits: true });
+  await settled();
+  t.same(begunOfA(), ['a0']);
+  clock.pass(50);
+  const ended = await work('a0');
+  t.same(begunOfA(), ['a0'], 'its work goes before the next body, and the time of its arrival is no work');
+  await ask('b1', { weight: 8 });
+  t.equal(begun.at(-1), 'b1', 'another account does not wait for that');
+  await end('b1');
+  clock.pass(50);
+  ended();
+  await end('a0');
+  clock.pass(149);
+  await settled();
+  t.same(begunOfA(), ['a0']);
+  clock.pass(1);
+  await settled();
+  t.same(begunOfA(), ['a0', 'a1']);
+  // Slow bodies arrive side by side, and are then worked on in turn.
+  clock.pass(250);
+  await settled();
+  t.same(begunOfA(), ['a0', 'a1', 'a2']);
+  for (const name of ['a1', 'a2']) void work(name).catch(() => worked.push(`${name} has gone`));
+  await settled();
+  t.same(worked, ['a0', 'a1']);
+  await end('a2', 'a1');
+  t.same(worked, ['a0', 'a1', 'a2 has gone']);
+  t.equal(turns.waiting, 0);
 });
 
 t.test('pages of a long list are separated by a bounded rest beside other accounts', async (t) => {

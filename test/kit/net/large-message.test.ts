@@ -1,7 +1,13 @@
 // test: alone
 /** Messages with large texts: the same fields as the generated encoder writes, with one copy of the text. */
 
-import { encodePipelineResponse, encodeSubmitJobRequest } from '@slipway/kit/net/large-message';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
+import {
+  decodeSubmitJobRequest,
+  encodePipelineResponse,
+  encodeSubmitJobRequest,
+  prepareSubmitJobRequest,
+} from '@slipway/kit/net/large-message';
 import { encodeFetchInputResponse, encodeReportOutcomeRequest } from '@slipway/kit/net/piece-messages';
 import { FetchInputResponse, OutcomeKind, ReportOutcomeRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { Job, JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
@@ -56,8 +62,31 @@ t.test('reading returns the written message', async (t) => {
     waitMs: 8,
     idempotencyKey: 'i',
   });
-  for (const input of [middling, Buffer.from('{}')])
-    t.same(SubmitJobRequest.decode(encodeSubmitJobRequest({ ...request, input })), { ...request, input });
+  for (const input of [middling, Buffer.from('{}')]) {
+    const sent = { ...request, input };
+    const encoded = encodeSubmitJobRequest(sent);
+    t.same(SubmitJobRequest.decode(encoded), sent);
+    t.same(decodeSubmitJobRequest(encoded), sent);
+    t.same(decodeSubmitJobRequest(Buffer.from(SubmitJobRequest.encode(sent).finish())), sent, 'fields in order');
+    workNow(prepareSubmitJobRequest(sent));
+    t.equal(encodeSubmitJobRequest(sent), encodeSubmitJobRequest(sent), 'it was encoded before');
+    t.same(SubmitJobRequest.decode(encodeSubmitJobRequest(sent)), sent);
+  }
+  for (const cut of [50_000, 99_999]) {
+    const part = encodeSubmitJobRequest({ ...request, input: middling }).subarray(0, cut);
+    t.throws(() => decodeSubmitJobRequest(part), 'a message that broke off');
+  }
+});
+
+t.test('a large input is prepared in short steps and read without a copy', async (t) => {
+  const request = SubmitJobRequest.create({ endpointId: 'e', input: large });
+  let steps = 0;
+  for (const work = prepareSubmitJobRequest(request); !work.next().done; ) steps += 1;
+  t.ok(steps >= BYTES / (256 * 1024), `${steps} steps`);
+  const encoded = encodeSubmitJobRequest(request);
+  const { input } = decodeSubmitJobRequest(encoded);
+  t.equal(input.buffer, encoded.buffer, 'a view');
+  t.ok(input.equals(large));
 });
 
 t.test('pieces', async (t) => {
