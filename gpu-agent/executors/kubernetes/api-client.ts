@@ -44,7 +44,10 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 const TIMEOUT_MS = 30_000;
 /** Most bytes of a response that is no stream. A list of 10,000 Pods has about 100 MB. */
 const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
-/** Interval at which an idle connection is checked, in milliseconds. */
+/**
+ * Time without bytes after which a connection is checked, in milliseconds. One that was cut silently ends ten seconds
+ * later; without the check, a log would be followed there for ever.
+ */
 const KEEP_ALIVE_MS = 15_000;
 /** Most connections for calls. A handshake costs the API server more than most calls, and nodes are many. */
 const SOCKETS = 2;
@@ -122,7 +125,10 @@ export class ApiClient {
       const session = this.#session && { session: this.#session };
       const outgoing = request(url, { agent, method, headers, ...session, ...(signal && { signal }) }, resolve);
       outgoing.on('error', (error) => reject(noAnswer(error)));
-      outgoing.on('socket', (socket) => this.#keepSession(socket as TLSSocket));
+      outgoing.on('socket', (socket) => {
+        socket.setKeepAlive(true, KEEP_ALIVE_MS);
+        this.#keepSession(socket as TLSSocket);
+      });
       outgoing.end(payload);
     });
     // A cut that comes later ends the reader's loop, too.

@@ -222,18 +222,20 @@ export class KubernetesExecutor implements Executor {
   }
 
   async #createOnce(plan: PodPlan): Promise<TrackedPod> {
-    const pod = await this.#objects.create(plan);
-    if (pod) return this.#track(pod);
-    // A Pod of an earlier run has the name: it is unknown here and would never be reported.
-    const found = this.#watch.get(plan.launch.workloadId);
-    if (found) await this.#discard(this.#track(found));
-    throw new ApiError(503, '', 'an earlier Pod of this name is not gone yet');
+    const { pod, isOurs } = await this.#objects.create(plan);
+    if (isOurs) return this.#track(pod);
+    // It is of an earlier run, unknown here, and would never be reported. One of another machine is not ours to end.
+    if (pod.metadata.labels?.[POD_MACHINE_LABEL] === plan.machineId) await this.#discard(this.#track(pod));
+    throw new ApiError(503, '', `an earlier Pod of this name is not gone yet, of node ${pod.spec?.nodeName ?? 'none'}`);
   }
 
-  async #dropLost({ launch: { workloadId }, devices }: PodPlan): Promise<void> {
-    const pod = this.#watch.get(workloadId);
+  /** Removes what requests whose responses were lost may have made. */
+  async #dropLost(plan: PodPlan): Promise<void> {
+    const pod = await this.#objects.find(plan);
     if (pod) return this.#discard(this.#track(pod));
-    await this.#objects.drop(workloadId, devices !== undefined);
+    const { launch, devices = [] } = plan;
+    const has = { env: false, pull: launch.image?.credentials !== undefined, claim: devices.length > 0 };
+    await this.#objects.drop(launch.workloadId, has);
   }
 
   #track(pod: ApiPod): TrackedPod {
@@ -280,7 +282,9 @@ export class KubernetesExecutor implements Executor {
   async #remove(tracked: TrackedPod): Promise<void> {
     const { workloadId } = tracked;
     await this.#ender.end(tracked, 'SIGKILL');
-    await this.#objects.drop(workloadId, (tracked.latest.spec?.resourceClaims ?? []).length > 0);
+    const { resourceClaims = [], imagePullSecrets = [] } = tracked.latest.spec ?? {};
+    const has = { env: true, pull: imagePullSecrets.length > 0, claim: resourceClaims.length > 0 };
+    await this.#objects.drop(workloadId, has);
     if (this.#tracked.get(workloadId) !== tracked) return;
     this.#tracked.delete(workloadId);
     this.#workloads.delete(workloadId);

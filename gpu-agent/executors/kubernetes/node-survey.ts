@@ -28,9 +28,9 @@ export class NodeSurvey {
     return gitVersion;
   }
 
-  /** Returns the node. Rejects with ApiError. */
+  /** Returns the node, from the API server's cache. Rejects with ApiError. */
   node(): Promise<ApiNode> {
-    return this.#api.call<ApiNode>('GET', `/api/v1/nodes/${this.#node}`);
+    return this.#api.call<ApiNode>('GET', `/api/v1/nodes/${this.#node}`, { query: { resourceVersion: '0' } });
   }
 
   /** Returns the GPUs of a node. Rejects with ApiError. */

@@ -39,7 +39,7 @@ export class PodEnder {
     tracked.asked = signal;
     const { workloadId, uid } = tracked;
     const seconds = signal === 'SIGKILL' ? KILL_SECONDS : this.#options.graceSeconds;
-    await this.#retry(workloadId, async () => {
+    await this.retry(workloadId, async () => {
       if (tracked.isGone) return;
       // A Pod that was already asked to end accepts a shorter grace only.
       await this.delete(workloadId, uid, seconds).catch((error: unknown) => {
@@ -51,7 +51,7 @@ export class PodEnder {
 
   /** Deletes one object by its path, until that was accepted. Resolves also if it does not exist, or on `close`. */
   async drop(path: string): Promise<void> {
-    await this.#retry(path, async () => {
+    await this.retry(path, async () => {
       await this.#options.api.call('DELETE', path).catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
@@ -65,29 +65,32 @@ export class PodEnder {
     await api.call('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, { body });
   }
 
+  /** Calls the API for an object until that succeeds. Returns `undefined` on `close`. */
+  retry<Result>(object: string, work: () => Promise<Result>): Promise<Result | undefined> {
+    const { clock, random, logger } = this.#options;
+    return retryUntil(this.#closing.signal, work, {
+      clock,
+      random,
+      pause: PAUSE,
+      onFailure: (err, failures) => {
+        if (failures === 1) logger.warn({ object, err }, 'an object of Kubernetes could not be removed, trying again');
+      },
+    });
+  }
+
   /** Stops trying. */
   close(): void {
     this.#closing.abort();
   }
 
   async #gone(tracked: TrackedPod): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      if (this.#closing.signal.aborted) resolve();
-      this.#closing.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    await Promise.race([tracked.gone, closed]);
-  }
-
-  async #retry(object: string, work: () => Promise<void>): Promise<void> {
-    const { clock, random, logger } = this.#options;
-    await retryUntil(this.#closing.signal, work, {
-      clock,
-      random,
-      pause: PAUSE,
-      onFailure: (err, failures) => {
-        if (failures === 1) logger.warn({ object, err }, 'an object of Kubernetes was not deleted, trying again');
-      },
-    });
+    const { signal } = this.#closing;
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const onClose = (): void => resolve();
+    signal.addEventListener('abort', onClose);
+    await Promise.race([tracked.gone, promise]);
+    signal.removeEventListener('abort', onClose);
   }
 }
 

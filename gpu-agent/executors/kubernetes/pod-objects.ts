@@ -1,8 +1,8 @@
 /** Creates and removes the objects of a workload in Kubernetes: its Secrets, its GPU claim and its Pod. */
 import type { Logger } from '@slipway/kit/log/logger';
 import type { ApiClient } from './api-client.ts';
-import { ApiError } from './api-client.ts';
-import type { ApiList, ApiPod, ObjectMeta } from './api-types.ts';
+import { ApiError, isNotFound } from './api-client.ts';
+import type { ApiList, ApiPod, ObjectMeta, OwnerReference } from './api-types.ts';
 import type { PodEnder } from './pod-ender.ts';
 import {
   claimName,
@@ -27,34 +27,54 @@ type Kind = 'pods' | 'secrets' | 'resourceclaims';
 
 export class PodObjects {
   readonly #options: PodObjectsOptions;
+  /** Plans whose credentials and claim exist. Another try must not replace a claim that the Pod may have. */
+  readonly #provided = new WeakSet<PodPlan>();
 
   constructor(options: PodObjectsOptions) {
     this.#options = options;
   }
 
   /**
-   * Creates everything that the Pod needs, and then the Pod. Returns the Pod that this plan created, also if an
-   * earlier call had no response; `undefined` if another Pod has the name. Rejects with ApiError.
+   * Creates the Pod and everything that it needs. `isOurs` is false if another Pod has the name; it is true also if an
+   * earlier call with this plan created the Pod and had no response. Rejects with ApiError.
    */
-  async create(plan: PodPlan): Promise<ApiPod | undefined> {
+  async create(plan: PodPlan): Promise<{ pod: ApiPod; isOurs: boolean }> {
     const [pull, claim] = [pullSecretOf(plan), claimOf(plan)];
-    await Promise.all([
-      this.#put('secrets', envSecretOf(plan)),
-      ...(pull ? [this.#put('secrets', pull)] : []),
-      ...(claim ? [this.#put('resourceclaims', claim)] : []),
-    ]);
+    // A kubelet that does not find the credentials pulls without them.
+    if (!this.#provided.has(plan))
+      await Promise.all([
+        ...(pull ? [this.#put('secrets', pull)] : []),
+        ...(claim ? [this.#put('resourceclaims', claim)] : []),
+      ]);
+    this.#provided.add(plan);
     const pod = await this.#createPod(plan);
-    if (pod) await this.#own(pod, plan.launch.workloadId, { pull, claim });
-    return pod;
+    if (pod.metadata.annotations?.[LAUNCH_ANNOTATION] !== plan.nonce) return { pod, isOurs: false };
+    const { name, uid } = pod.metadata;
+    const owner = { apiVersion: 'v1', kind: 'Pod', name, uid: uid! };
+    // The kubelet waits for the environment, so it can come after the Pod: made with its owner, it never outlives it.
+    await Promise.all([this.#put('secrets', envSecretOf(plan, owner)), this.#own(owner, { pull, claim })]);
+    return { pod, isOurs: true };
   }
 
-  /** Removes the objects of a workload whose Pod is gone. Kubernetes also does it, by their owner. */
-  async drop(workloadId: string, hasClaim: boolean): Promise<void> {
+  /** Returns the Pod that a plan created. Tries until the API answers, or until `close` of the ender. */
+  async find({ launch: { workloadId }, nonce }: PodPlan): Promise<ApiPod | undefined> {
+    const { api, ender } = this.#options;
+    const pod = await ender.retry(workloadId, () =>
+      api.call<ApiPod>('GET', this.#path('pods', workloadId)).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }),
+    );
+    return pod?.metadata.annotations?.[LAUNCH_ANNOTATION] === nonce ? pod : undefined;
+  }
+
+  /** Removes objects of a workload whose Pod is gone. Kubernetes also does it, by their owner. */
+  async drop(workloadId: string, has: { env: boolean; pull: boolean; claim: boolean }): Promise<void> {
     const { ender } = this.#options;
     await Promise.all([
-      ender.drop(this.#path('secrets', envSecretName(workloadId))),
-      ender.drop(this.#path('secrets', pullSecretName(workloadId))),
-      ...(hasClaim ? [ender.drop(this.#path('resourceclaims', claimName(workloadId)))] : []),
+      ...(has.env ? [ender.drop(this.#path('secrets', envSecretName(workloadId)))] : []),
+      ...(has.pull ? [ender.drop(this.#path('secrets', pullSecretName(workloadId)))] : []),
+      ...(has.claim ? [ender.drop(this.#path('resourceclaims', claimName(workloadId)))] : []),
     ]);
   }
 
@@ -79,33 +99,29 @@ export class PodObjects {
     });
   }
 
-  async #createPod(plan: PodPlan): Promise<ApiPod | undefined> {
+  /** Creates the Pod. Returns the Pod that has its name. */
+  async #createPod(plan: PodPlan): Promise<ApiPod> {
     const { api } = this.#options;
     try {
       return await api.call<ApiPod>('POST', this.#path('pods'), { body: podOf(plan) });
     } catch (error) {
       if (!isTaken(error)) throw error;
-      const found = await api.call<ApiPod>('GET', this.#path('pods', plan.launch.workloadId));
-      return found.metadata.annotations?.[LAUNCH_ANNOTATION] === plan.nonce ? found : undefined;
     }
+    return api.call<ApiPod>('GET', this.#path('pods', plan.launch.workloadId)).catch((error: unknown) => {
+      throw isNotFound(error) ? new ApiError(503, '', 'an earlier Pod of this name was there until now') : error;
+    });
   }
 
-  /** Makes the Pod the owner of its objects. Without it only the agent removes them. */
-  async #own(
-    pod: ApiPod,
-    workloadId: string,
-    { pull, claim }: { pull?: object | undefined; claim?: object | undefined },
-  ) {
+  /** Makes a Pod the owner of what was there before it. Without it only the agent removes them. */
+  async #own(owner: OwnerReference, { pull, claim }: { pull: object | undefined; claim: object | undefined }) {
     const { api, logger } = this.#options;
-    const { name, uid } = pod.metadata;
-    const body = { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid }] } };
+    const body = { metadata: { ownerReferences: [owner] } };
     const paths = [
-      this.#path('secrets', envSecretName(workloadId)),
-      ...(pull ? [this.#path('secrets', pullSecretName(workloadId))] : []),
-      ...(claim ? [this.#path('resourceclaims', claimName(workloadId))] : []),
+      ...(pull ? [this.#path('secrets', pullSecretName(owner.name))] : []),
+      ...(claim ? [this.#path('resourceclaims', claimName(owner.name))] : []),
     ];
     await Promise.all(paths.map((path) => api.call('PATCH', path, { body }))).catch((error: unknown) =>
-      logger.warn({ err: error, workloadId }, 'the objects of a Pod did not get it as their owner'),
+      logger.warn({ err: error, workloadId: owner.name }, 'the objects of a Pod did not get it as their owner'),
     );
   }
 

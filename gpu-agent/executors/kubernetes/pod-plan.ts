@@ -128,13 +128,13 @@ function containerOf(plan: PodPlan, volumeMounts: object[]): object {
   };
 }
 
-/** Returns the Secret with the environment. */
-export function envSecretOf(plan: PodPlan): object {
+/** Returns the Secret with the environment, which belongs to its Pod. */
+export function envSecretOf(plan: PodPlan, pod: OwnerReference): object {
   const data = Object.entries(envOf(plan.launch)).map(([name, value]) => [name, base64(value)]);
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: metaOf(plan, envSecretName(plan.launch.workloadId)),
+    metadata: { ...metaOf(plan, envSecretName(plan.launch.workloadId)), ownerReferences: [pod] },
     immutable: true,
     data: Object.fromEntries(data) as Record<string, string>,
   };

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import type { WorkloadExit } from '../executor.ts';
 import type { ApiPod, TerminatedState } from './api-types.ts';
 import { isCounted } from './node-gpus.ts';
+import { CONTAINER } from './pod-labels.ts';
 
 /** State of a Pod. */
 export type PodPhase =
@@ -36,8 +37,11 @@ const NOT_STARTED = new Set(['StartError', 'ContainerCannotRun', 'CreateContaine
 /** Returns the state of a Pod. */
 export function phaseOf(pod: ApiPod): PodPhase {
   const { phase, conditions = [], containerStatuses = [] } = pod.status ?? {};
-  const state = containerStatuses[0]?.state;
-  if (phase === 'Succeeded' || phase === 'Failed') return { is: 'over', exit: exitOf(pod, state?.terminated) };
+  const state = ownStatus(pod)?.state;
+  // A container that a service mesh has added runs on when the workload has ended.
+  const isLeftAlone = state?.terminated !== undefined && containerStatuses.length > 1;
+  if (phase === 'Succeeded' || phase === 'Failed' || isLeftAlone)
+    return { is: 'over', exit: exitOf(pod, state?.terminated) };
   if (state?.running || (state?.terminated && phase === 'Running')) return { is: 'running' };
   const scheduled = conditions.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False') {
@@ -48,6 +52,11 @@ export function phaseOf(pod: ApiPod): PodPhase {
   const { reason = '', message = '' } = state?.waiting ?? {};
   if (PULL_REASONS.has(reason)) return { is: 'waiting', for: 'image', reason, message };
   return { is: 'waiting', for: 'container', reason: USUAL.has(reason) ? '' : reason, message };
+}
+
+/** Returns the status of the workload's container. Others in the Pod were added by the cluster. */
+function ownStatus({ status }: ApiPod) {
+  return status?.containerStatuses?.find(({ name }) => name === CONTAINER);
 }
 
 /** Returns the exit of a Pod that has ended. */
@@ -92,7 +101,7 @@ function outsideCause({ reason = '', message = '', conditions = [] }: NonNullabl
  * agent ended it; `undefined` if it did not.
  */
 export function exitOfGone(last: ApiPod, asked: 'SIGTERM' | 'SIGKILL' | undefined): WorkloadExit {
-  const terminated = last.status?.containerStatuses?.[0]?.state?.terminated;
+  const terminated = ownStatus(last)?.state?.terminated;
   if (terminated) return exitOf(last, terminated);
   const none = { code: undefined, failure: undefined };
   if (asked !== undefined) return { ...none, signal: asked };
@@ -136,8 +145,8 @@ export function detail(reason = '', message = ''): string {
 }
 
 /** Returns the digest under which the node has a Pod's image; empty if it came from no registry. */
-export function podDigestOf({ status }: ApiPod): string {
-  return /@(sha256:[0-9a-f]{64})$/.exec(status?.containerStatuses?.[0]?.imageID ?? '')?.[1] ?? '';
+export function podDigestOf(pod: ApiPod): string {
+  return /@(sha256:[0-9a-f]{64})$/.exec(ownStatus(pod)?.imageID ?? '')?.[1] ?? '';
 }
 
 /** Returns the ids of the GPUs and slices that the device plugin chose for a Pod; empty while the kubelet says none. */

@@ -15,6 +15,9 @@ import type { TrackedPod } from './tracked-pod.ts';
  */
 const LIMITS_MS = { scheduler: 120_000, image: 120_000, container: 60_000, gate: Infinity };
 
+/** Interval at which the limits are checked while nothing changes, in milliseconds. */
+const RECHECK_MS = 1_000;
+
 /**
  * Resolves when the Pod runs, or has run. Rejects with why it never will, or with the signal's reason. `progress`: a
  * line for people whenever there is news.
@@ -26,19 +29,23 @@ export async function untilRunning(
 ): Promise<void> {
   const limit = new WaitLimit(clock);
   let pullMessage = '';
-  await tracked.until(() => {
-    const phase = phaseOf(tracked.latest);
-    if (phase.is === 'running') return true;
-    if (phase.is === 'over') return hasStarted(phase) || fail(phase.exit.failure ?? `it ${phase.exit.cause}`);
-    if (tracked.isGone) fail(goneText(tracked));
-    const fault = phase.for === 'image' ? withMessage(phase, pullMessage) : phase;
-    if (fault.for === 'image') pullMessage = fault.message;
-    const isLate = limit.isOver(fault);
-    if (fault.for === 'image') failPull(fault, image, isLate);
-    else if (isLate) fail(waitText(fault, image.name));
-    progress(waitText(fault, image.name));
-    return undefined;
-  }, signal);
+  await tracked.until(
+    () => {
+      const phase = phaseOf(tracked.latest);
+      if (phase.is === 'running') return true;
+      if (phase.is === 'over') return hasStarted(phase) || fail(phase.exit.failure ?? `it ${phase.exit.cause}`);
+      if (tracked.isGone) fail(goneText(tracked));
+      const fault = phase.for === 'image' ? withMessage(phase, pullMessage) : phase;
+      if (fault.for === 'image') pullMessage = fault.message;
+      const isLate = limit.isOver(fault);
+      if (fault.for === 'image') failPull(fault, image, isLate);
+      else if (isLate) fail(waitText(fault, image.name));
+      progress(waitText(fault, image.name));
+      return undefined;
+    },
+    signal,
+    RECHECK_MS,
+  );
 }
 
 function goneText(tracked: TrackedPod): string {

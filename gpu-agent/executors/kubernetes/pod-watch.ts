@@ -35,6 +35,8 @@ interface WatchEvent {
 const WATCH_SECONDS = 120;
 /** Time after its limit at which a watch without an end counts as cut silently, in milliseconds. */
 const WATCH_LATE_MS = 15_000;
+/** A watch that ends earlier and without an event has failed: no pause would follow the next one either. */
+const WATCH_MS_MIN = 1_000;
 const PAUSE = { firstMs: 200, maxMs: 10_000 };
 /** Pods of one page of a list. */
 const PAGE = 500;
@@ -139,12 +141,20 @@ export class PodWatch {
       };
       const signal = AbortSignal.any([this.#closing.signal, late.signal]);
       const stream = await api.stream(this.#path, { query, signal });
-      this.#failures = 0;
-      // A cut ends the loop; what came before it counts.
-      for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
-        if (this.#closing.signal.aborted) return;
-        this.#take(JSON.parse(line) as WatchEvent);
+      const openedMs = clock.monotonicMs();
+      let isUseful = false;
+      try {
+        // A cut ends the loop; what came before it counts.
+        for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+          if (this.#closing.signal.aborted) return;
+          this.#take(JSON.parse(line) as WatchEvent);
+          isUseful = true;
+        }
+      } finally {
+        isUseful ||= clock.monotonicMs() - openedMs >= WATCH_MS_MIN;
+        if (isUseful) this.#failures = 0;
       }
+      if (!isUseful) throw new ApiError(0, '', 'the watch ended at once');
       if (stream.errored) throw new ApiError(0, '', `the watch was cut: ${stream.errored.message}`);
     } finally {
       timer.cancel();

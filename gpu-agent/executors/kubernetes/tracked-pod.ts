@@ -50,10 +50,10 @@ export class TrackedPod {
   }
 
   /**
-   * Resolves to the first result of `check` that is not `undefined`. It is called now, after each change, and when
-   * `recheckMs` have passed without one. Rejects with what `check` throws, or with the signal's reason.
+   * Resolves to the first result of `check` that is not `undefined`. It is called now, after each change, and, if given,
+   * when `recheckMs` have passed without one. Rejects with what `check` throws, or with the signal's reason.
    */
-  until<Result>(check: () => Result | undefined, signal: AbortSignal, recheckMs = 1_000): Promise<Result> {
+  until<Result>(check: () => Result | undefined, signal: AbortSignal, recheckMs?: number): Promise<Result> {
     return new Promise((resolve, reject) => {
       let timer: { cancel(): void } | undefined;
       const end = (): void => {
@@ -70,7 +70,7 @@ export class TrackedPod {
             end();
             return resolve(result);
           }
-          timer = this.#clock.after(recheckMs, look);
+          if (recheckMs !== undefined) timer = this.#clock.after(recheckMs, look);
         } catch (error) {
           end();
           reject(error as Error);

@@ -1,6 +1,7 @@
 /** The environment of a Pod's container: its values, those of Secrets, and those of the downward API. */
 import type { ApiPod } from '@slipway/gpu-agent/executors/kubernetes/api-types';
 import type { KubeApi } from '@slipway/tools/kube/kube-api';
+import { waitFor } from '../time/wait-for.ts';
 
 /** A Pod's spec as far as a kubelet of tests reads it. */
 export interface PodSpec {
@@ -21,7 +22,7 @@ interface EnvVariable {
   valueFrom?: { secretKeyRef?: { name: string; key: string }; fieldRef?: { fieldPath: string } };
 }
 
-/** Returns the variables of a container. A Secret that does not exist rejects. */
+/** Returns the variables of a container. Waits for a Secret that does not exist yet, as a kubelet does. */
 export async function podEnv(
   api: KubeApi,
   { metadata, spec }: ApiPod,
@@ -29,7 +30,8 @@ export async function podEnv(
 ): Promise<Record<string, string>> {
   const secret = async (name: string): Promise<Record<string, string>> => {
     const path = `/api/v1/namespaces/${metadata.namespace}/secrets/${name}`;
-    const { data = {} } = await api.send<{ data?: Record<string, string> }>('GET', path);
+    const read = () => api.send<{ data?: Record<string, string> }>('GET', path);
+    const { data = {} } = await waitFor(path, read).catch(read);
     return Object.fromEntries(
       Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
     );

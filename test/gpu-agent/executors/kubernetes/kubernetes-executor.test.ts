@@ -189,6 +189,13 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     t.match((await full.prepared)?.message, /its Pod was deleted before it ran/);
   });
 
+  await t.test('an environment that no Secret can hold is refused, and its Pod does not remain', async (t) => {
+    const { launch, prepared } = byHand({ env: { LARGE: 'x'.repeat(1024 * 1024) } });
+    const error = await prepared;
+    t.match(error, { failure: 'REFUSED', message: /Kubernetes did not accept its Pod \(Invalid: .*Too long/ });
+    t.ok(await isGone(`${PODS}/${launch.workloadId}`)());
+  });
+
   await t.test('a cancelled preparation ends when its Pod is gone', async (t) => {
     const launch = launchOf('', { image: image(HELD) });
     const abort = new AbortController();

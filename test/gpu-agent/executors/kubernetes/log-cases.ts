@@ -3,35 +3,17 @@ import { readApiAccess } from '@slipway/gpu-agent/executors/kubernetes/api-acces
 import { ApiClient } from '@slipway/gpu-agent/executors/kubernetes/api-client';
 import { CONTAINER } from '@slipway/gpu-agent/executors/kubernetes/pod-labels';
 import { PodLog } from '@slipway/gpu-agent/executors/kubernetes/pod-log';
-import type { Timer } from '@slipway/kit/time/clock';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { Cluster } from '@slipway/tools/kube/cluster';
 import type { KubeObject } from '@slipway/tools/kube/kube-api';
 import type { Test } from 'tap';
 import type { FakeKubelet } from '../../../helpers/kube/fake-kubelet.ts';
-import { ManualClock } from '../../../helpers/time/manual-clock.ts';
+import { PauseClock } from '../../../helpers/time/pause-clock.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 /** Readings without news. */
 const READINGS = 8;
-
-/** Keeps the pauses that were asked for. */
-class PauseClock extends ManualClock {
-  readonly pauses: number[] = [];
-
-  override after(ms: number, fn: () => void): Timer {
-    this.pauses.push(ms);
-    return super.after(ms, fn);
-  }
-
-  /** Waits for the n-th pause, and ends it. Returns its milliseconds. */
-  async end(n: number): Promise<number> {
-    await waitFor(`pause ${n}`, () => this.pauses.length > n);
-    this.pass(this.pauses[n]!);
-    return this.pauses[n]!;
-  }
-}
 
 /** Runs them all as parts of a test. `image`: of Pods that the kubelet leaves to the test. */
 export async function logCases(

@@ -13,6 +13,7 @@ import { parseImageName } from '@slipway/gpu-agent/images/image-name';
 import t from 'tap';
 import { launchOf } from '../../../helpers/engines/containers.ts';
 
+const POD = { apiVersion: 'v1', kind: 'Pod', name: 'w1', uid: 'u1' };
 const gpus = [
   { uuid: 'GPU-a', virtual: false },
   { uuid: 'V', virtual: true },
@@ -56,7 +57,7 @@ t.test('counted GPUs are a limit; claimed ones are named by their UUID', async (
 });
 
 t.test('which GPUs a container sees is for the driver; without one it sees none', async (t) => {
-  const visible = (NVIDIA_VISIBLE_DEVICES: string) => envSecretOf(plan({}, { env: { NVIDIA_VISIBLE_DEVICES } }));
+  const visible = (NVIDIA_VISIBLE_DEVICES: string) => envSecretOf(plan({}, { env: { NVIDIA_VISIBLE_DEVICES } }), POD);
   t.match(visible('void'), { data: { NVIDIA_VISIBLE_DEVICES: Buffer.from('void').toString('base64') } });
   t.notMatch(visible('GPU-a'), { data: { NVIDIA_VISIBLE_DEVICES: String } });
   t.equal(unfitVariable(plan({}, { env: { 'A B': '' } }).launch), 'A B');
