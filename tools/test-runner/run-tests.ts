@@ -13,6 +13,7 @@ import { join, relative, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { makeKube } from '../kube/build.ts';
+import { realNodeFault } from '../kube/real-node/real-node-fault.ts';
 import type { TestNeed } from './test-declaration.ts';
 import { DeclarationError, needsOf, TEST_NEEDS } from './test-declaration.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
@@ -248,7 +249,9 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   await makeTestPythons(root, deps, isWanted).catch((error: Error) => skip('Python workers', error));
   if (needs.has('grpcurl')) await makeGrpcurl(root, deps).catch((error: Error) => skip('grpcurl', error));
   if (needs.has('mcp')) await makeMcp(root, deps).catch((error: Error) => skip('the MCP server', error));
-  if (needs.has('kubernetes')) await makeKube(root, deps).catch((error: Error) => skip('Kubernetes', error));
+  const realNode = needs.has('kubernetes-node') && realNodeFault() === undefined;
+  if (needs.has('kubernetes') || realNode)
+    await makeKube(root, deps, realNode).catch((error: Error) => skip('Kubernetes', error));
   const postgres = needs.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   // Hundreds of processes load the same few modules. Keeping their compiled code halves the time of a start.

@@ -22,6 +22,7 @@ export const TEST_NEEDS = [
   'patroni',
   's3',
   'kubernetes',
+  'kubernetes-node',
 ] as const;
 export type TestNeed = (typeof TEST_NEEDS)[number];
 

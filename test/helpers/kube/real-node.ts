@@ -1,12 +1,12 @@
 /** A cluster with a real node for one test file. A machine has room for one: its address and its folders are fixed. */
-import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
 import type { Cluster } from '@slipway/tools/kube/cluster';
 import { startCluster } from '@slipway/tools/kube/cluster';
-import { hasKube, hasNodePrograms, nodeFolder } from '@slipway/tools/kube/kube-programs';
+import { hasKube, hasNodePrograms, kubeFolder } from '@slipway/tools/kube/kube-programs';
+import { realNodeFault } from '@slipway/tools/kube/real-node/real-node-fault';
 import root from 'tap';
 import { requireDeclared } from '../declared.ts';
 import { podmanSkip } from '../engines/podman-skip.ts';
@@ -18,10 +18,10 @@ const TURN_MS_MAX = 600_000;
 
 /** Returns false for tap's `skip` option if a real node can run here, else one line that says what to do. */
 export function skipWithoutRealNode(): false | string {
-  requireDeclared('kubernetes');
+  requireDeclared('kubernetes-node');
   if (podmanSkip) return podmanSkip;
-  const missing = ['/usr/bin/nsenter', '/usr/bin/openssl', '/usr/sbin/ip'].filter((file) => !existsSync(file));
-  if (missing.length > 0) return `needs ${missing.join(', ')}`;
+  const fault = realNodeFault();
+  if (fault !== undefined) return fault;
   return hasKube() && hasNodePrograms() ? false : 'needs a real node: run `npm run kube -- --real-node --build`';
 }
 
@@ -40,7 +40,7 @@ export async function startRealCluster(): Promise<Cluster> {
 
 async function takeTurn(): Promise<(() => void) | false> {
   try {
-    return await lockFolder(nodeFolder(), 'real-node');
+    return await lockFolder(kubeFolder(), 'real-node');
   } catch (error) {
     if (error instanceof FolderLockedError) return false;
     throw error;

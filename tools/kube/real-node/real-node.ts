@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { runProgram } from '@slipway/dev/processes/run-program';
-import { kubeProgram, nodeFolder } from '../kube-programs.ts';
+import { kubeFolder, kubeProgram } from '../kube-programs.ts';
 import type { Programs } from '../programs.ts';
 import { CNI, CONTAINERD, END, kubeletConfig, NAMESPACE } from './node-files.ts';
 import { writePauseImage } from './pause-image.ts';
@@ -38,7 +38,7 @@ export async function startRealNode({ folder, programs, kubeconfig }: RealNodeOp
   const root = join(folder, 'node');
   const path = (name: string): string => join(root, name);
   for (const name of ['', 'cni-conf', 'cgroup']) mkdirSync(path(name), { recursive: true });
-  const given = { root, programs: nodeFolder(), ip: REAL_NODE_IP, cgroup: basename(folder) };
+  const given = { root, programs: kubeFolder(), ip: REAL_NODE_IP, cgroup: basename(folder) };
   writeFileSync(path('containerd.toml'), CONTAINERD(given));
   writeFileSync(path('cni-conf/10-slipway.conflist'), CNI(given));
   writeFileSync(path('kubelet.json'), kubeletConfig({ ...given, clientCaFile: join(folder, 'kubelet-client.crt') }));

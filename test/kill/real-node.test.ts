@@ -1,29 +1,25 @@
+// test: alone, kubernetes-node, postgres, python, 110 s
 /**
- * A real kubelet and containerd run workers of a real image while processes are killed and the node is drained: no job
- * is lost, none has two outcomes. Needs root and the programs of `npm run kube -- --real-node --build`, which take too
- * long to build for the suite. Run it as `npx node test/kill/real-node-main.ts`.
+ * A real kubelet and containerd run workers of a real image, which they pull with credentials, while processes are
+ * killed and the node is drained: no job is lost, and none has two outcomes.
  */
 import { execFile } from 'node:child_process';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startCluster } from '@slipway/tools/kube/cluster';
 import type { KubeObject } from '@slipway/tools/kube/kube-api';
 import { kubeProgram } from '@slipway/tools/kube/kube-programs';
+import { REAL_NODE, REAL_NODE_IP } from '@slipway/tools/kube/real-node/real-node';
 import t from 'tap';
 import { startPodman } from '../helpers/engines/podman.ts';
 import { makeWorkerImage } from '../helpers/engines/podman-images.ts';
-import { REGISTRY_USER, startRegistry } from '../helpers/engines/registry.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/engines/registry.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
-import { quietPort } from '../helpers/net/ports.ts';
+import { skipWithoutRealNode, startRealCluster } from '../helpers/kube/real-node.ts';
 import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
-import { PYTHONS } from '../helpers/system/handlers.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/system/handlers.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-const NODE = 'real-0';
-const NODE_IP = '10.99.0.1';
 const PODS = '/api/v1/namespaces/default/pods';
 /** Jobs that are submitted before each fault. Two workers run them one by one, a second each. */
 const JOBS = 10;
@@ -36,29 +32,24 @@ interface Output {
 
 t.setTimeout(900_000);
 
-t.test('a real node', async (t) => {
+const skip = skipWithoutRealNode() || registrySkip || skipWithoutPython('new');
+t.test('a real node', { skip }, async (t) => {
   const podman = await startPodman();
   await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/mark.py'), 'localhost/mark:1');
   const registry = await startRegistry(podman);
   const imageName = await registry.push('localhost/mark:1', 'mark:1');
-  const cluster = await startCluster({
-    folder: await mkdtemp(join(tmpdir(), 'slipway-kube-')),
-    ports: [await quietPort(), await quietPort(), await quietPort(), await quietPort()],
-    controllers: true,
-    realNode: true,
-  });
-  t.teardown(() => cluster.stop());
+  const cluster = await startRealCluster();
   const kubectl = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)(kubeProgram('kubectl'), [`--kubeconfig=${cluster.kubeconfig}`, ...args])).stdout;
   const slipway = await startProcesses(t, {
     env: { SLIPWAY_PRIVATE_REGISTRIES: registry.address },
     agentEnv: {
       SLIPWAY_KUBERNETES: 'true',
-      SLIPWAY_KUBERNETES_NODE: NODE,
-      SLIPWAY_KUBERNETES_HOST_IP: NODE_IP,
+      SLIPWAY_KUBERNETES_NODE: REAL_NODE,
+      SLIPWAY_KUBERNETES_HOST_IP: REAL_NODE_IP,
       SLIPWAY_KUBERNETES_CONFIG: cluster.kubeconfig,
       SLIPWAY_AGENT_ALLOW_COMMANDS: 'false',
-      SLIPWAY_AGENT_NAME: NODE,
+      SLIPWAY_AGENT_NAME: REAL_NODE,
     },
   });
   const [agent] = slipway.agents;
@@ -86,8 +77,8 @@ t.test('a real node', async (t) => {
   };
   const pods = async (): Promise<string[]> =>
     (await cluster.api.send<{ items: KubeObject[] }>('GET', PODS)).items.map(({ metadata }) => metadata.name).sort();
-  /** Does something while two jobs run and others wait. Returns when all have ended. */
-  const during = async (what: string, fault: () => Promise<unknown>): Promise<void> => {
+  /** Does something while two jobs run and others wait. Returns how many Pods went on when all jobs have ended. */
+  const during = async (what: string, fault: () => Promise<unknown>): Promise<number> => {
     const before = await pods();
     for (let n = 0; n < JOBS; n += 1) ids.push(await jobs.run({ number: ids.length, pause: 1 }));
     await waitFor(`two jobs to run before ${what}`, async () => (await running()) === 2, PATIENCE_MS);
@@ -97,6 +88,7 @@ t.test('a real node', async (t) => {
     const { jobs: counts } = await jobs.health();
     const same = (await pods()).filter((name) => before.includes(name)).length;
     t.comment(`${what}: ${Date.now() - startedMs} ms, ${counts.retried} attempts lost so far, ${same} Pods went on`);
+    return same;
   };
 
   await waitFor('two Pods', async () => (await pods()).length === 2, PATIENCE_MS);
@@ -106,23 +98,22 @@ t.test('a real node', async (t) => {
     await agent!.kill();
     await agent!.start();
   });
-  await during('kill -9 of the kubelet', async () => {
-    await cluster.kill('kubelet');
-    await cluster.start('kubelet');
-  });
-  await during('kill -9 of the API server', async () => {
-    await cluster.kill('kube-apiserver');
-    await cluster.start('kube-apiserver');
-  });
+  for (const program of ['kubelet', 'kube-apiserver'] as const) {
+    const wentOn = await during(`kill -9 of ${program}`, async () => {
+      await cluster.kill(program);
+      await cluster.start(program);
+    });
+    t.equal(wentOn, 2, `no worker ends because ${program} is away`);
+  }
   await during('a drain by Kubernetes', async () => {
-    await kubectl('drain', NODE, '--force', '--delete-emptydir-data', '--timeout=60s');
-    await kubectl('uncordon', NODE);
+    await kubectl('drain', REAL_NODE, '--force', '--delete-emptydir-data', '--timeout=60s');
+    await kubectl('uncordon', REAL_NODE);
   });
   await during('a drain by Slipway', async () => {
-    const drain = { id: NODE, deadlineMs: undefined, reason: 'a test' };
+    const drain = { id: REAL_NODE, deadlineMs: undefined, reason: 'a test' };
     await call(slipway.clients.machines, 'drainMachine', drain, slipway.rootKey);
     await waitFor('its Pods to end', async () => (await pods()).length === 0, PATIENCE_MS);
-    await call(slipway.clients.machines, 'cordonMachine', { id: NODE, cordoned: false }, slipway.rootKey);
+    await call(slipway.clients.machines, 'cordonMachine', { id: REAL_NODE, cordoned: false }, slipway.rootKey);
   });
 
   const outputs: (Output | undefined)[] = [];
