@@ -1,8 +1,10 @@
 /** Each migration says whether earlier releases run on the database after it, and none says so wrongly. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { journalOf, MIGRATIONS_FOLDER } from '@slipway/core/store/sql/journal';
 import { FIRST_STATED, neededBy, neededMigration, parseStatement } from '@slipway/core/store/sql/rollback-statement';
 import t from 'tap';
+import { hasPreviousRelease, PREVIOUS_COMMIT } from '../../../e2e/upgrade/previous-release.ts';
 import { breakingChanges } from './breaking-changes.ts';
 
 const read = (tag: string): string => readFileSync(`${MIGRATIONS_FOLDER}/${tag}.sql`, 'utf8');
@@ -34,6 +36,17 @@ t.test('changes that break earlier releases are recognized', async (t) => {
   // Migrations of the 0.3 line only add.
   for (const { tag } of journalOf().slice(48, FIRST_STATED)) t.same(breakingChanges(read(tag)), [], tag);
 });
+
+const hasPrevious = await hasPreviousRelease();
+t.comment(hasPrevious ? `previous release: ${PREVIOUS_COMMIT}` : `this clone has no ${PREVIOUS_COMMIT}`);
+if (hasPrevious)
+  t.test('the previous release may run on the database: it serves while the first new core migrates', async (t) => {
+    const file = `${PREVIOUS_COMMIT}:drizzle/migrations/meta/_journal.json`;
+    const journal = execFileSync('git', ['show', file], { cwd: import.meta.dirname, encoding: 'utf8' });
+    const { when, tag } = (JSON.parse(journal) as { entries: { when: number; tag: string }[] }).entries.at(-1)!;
+    const { schema, name, reason } = neededMigration();
+    t.ok(schema <= when, `${name} is needed (${reason}), and the previous release has ${tag}`);
+  });
 
 t.test('a database needs the oldest schema that all its migrations allow', async (t) => {
   const migrations = Array.from({ length: FIRST_STATED + 4 }, (_, n) => ({ when: n, tag: `${pad(n)}_x` }));
