@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { skipWithoutKube } from '../helpers/kube/cluster.ts';
 import type { ChartObject } from '../helpers/kube/helm.ts';
 import { CHART, kubeClient, setOptions } from '../helpers/kube/helm.ts';
+import { SETS } from './chart-sets.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -45,43 +46,6 @@ const nameOf = ({ kind, metadata }: ChartObject): string => `${kind} ${metadata.
 
 /** Secrets that are made by nobody but the setup Job. */
 const MADE_LATER = new Set(['try-first', 'try-join']);
-
-/** Value sets that between them render every branch. */
-const SETS: Record<string, string[]> = {
-  'to try it': ['postgresql.enabled=true'],
-  'with everything of the operator': [
-    ...['database.existingSecret=db-app', 'secrets.existingSecret=own-keys', 'core.tls.existingSecret=own-core'],
-    ...['core.tls.ca=-----BEGIN CERTIFICATE-----', 'edge.tls.existingSecret=own-edge', 'agent.existingSecret=own-join'],
-    ...['edge.service.type=LoadBalancer', 'edge.service.loadBalancerSourceRanges={10.0.0.0/8}', 'setup.example=false'],
-    ...[
-      'agent.namespace=gpu',
-      'agent.createNamespace=false',
-      'agent.volumeClaim=shared',
-      'agent.podTemplate.schedulerName=kai',
-    ],
-    ...[
-      'metrics.serviceMonitor.enabled=true',
-      'metrics.prometheusRule.enabled=true',
-      'metrics.dashboards.enabled=true',
-    ],
-    ...[
-      'image.prefix=registry.example/slipway',
-      'image.tag=1.2.3',
-      'image.pullSecrets={pull}',
-      'networkPolicy.nodes={10.1.0.0/16}',
-    ],
-    ...[
-      'core.env.SLIPWAY_LOG_LEVEL=debug',
-      'core.podLabels.team=a',
-      'facade.autoscaling.enabled=false',
-      'facade.priorityClassName=high',
-    ],
-  ],
-  'without edge and agents': [
-    ...['database.existingSecret=db-app', 'edge.enabled=false', 'agent.enabled=false', 'networkPolicy.enabled=true'],
-    ...['metrics.serviceMonitor.enabled=true'],
-  ],
-};
 
 t.test('rendering', { skip }, async (t) => {
   const { helm, render } = await kubeClient(t);
