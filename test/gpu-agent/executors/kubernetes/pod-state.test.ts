@@ -1,4 +1,4 @@
-/** What the status of a Pod means that has more containers than the workload's, as where a service mesh adds its own. */
+/** What the status of a Pod means that has another container beside the workload's, as a service mesh adds one. */
 import type { ApiPod } from '@slipway/gpu-agent/executors/kubernetes/api-types';
 import { exitOfGone, phaseOf, podDigestOf } from '@slipway/gpu-agent/executors/kubernetes/pod-state';
 import t from 'tap';
