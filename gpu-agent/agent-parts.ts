@@ -285,16 +285,13 @@ export class AgentParts {
   /** Returns the services that remove old logs and read changed certificates. */
   #buildUpkeep(): Service[] {
     const pass = (): Promise<void> => this.workloads.archive.prune();
+    const check = (): ReturnType<TlsSource['check']> => this.#tls.check();
     return [
       memoryWatch({ ...this.attempts, ...this.deps, gpuMemory: this.gpuMemory }),
+      this.attempts.workerLoads,
       this.config.key === '' ? this.joining : this.key,
       new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass, ...this.deps }),
-      new CertificateWatch({
-        prefix: 'slipway_agent',
-        check: () => this.#tls.check(),
-        metrics: this.#metrics,
-        ...this.deps,
-      }),
+      new CertificateWatch({ ...this.deps, prefix: 'slipway_agent', check, metrics: this.#metrics }),
     ];
   }
 }

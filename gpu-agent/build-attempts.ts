@@ -35,6 +35,7 @@ import type { PodAddresses } from './workloads/http/pod-ports.ts';
 import { PublicPorts } from './workloads/http/public-ports.ts';
 import { HealthWatch } from './workloads/workers/health-watch.ts';
 import type { Worker } from './workloads/workers/worker.ts';
+import { WorkerLoads } from './workloads/workers/worker-loads.ts';
 import { WorkerPool } from './workloads/workers/worker-pool.ts';
 
 /** The wired parts. */
@@ -60,6 +61,8 @@ export interface AttemptParts {
   reporter: WorkerReporter;
   /** Checks the health of workers that serve HTTP. */
   health: HealthWatch;
+  /** Measures what workers use. */
+  workerLoads: WorkerLoads;
   /** Addresses at which others reach the servers on this machine. */
   reach: PodAddresses;
 }
@@ -107,7 +110,9 @@ export function buildAttempts(options: AttemptOptions): AttemptParts {
   const publicPorts = new PublicPorts(config);
   const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports, publicPorts };
   const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
-  const parts = { ...records, pool, reach, health, ...buildSteps(options, records, pool) };
+  const onChange = (): void => records.outbox.addGpuLoads();
+  const workerLoads = new WorkerLoads({ pool, onChange, clock, random, logger });
+  const parts = { ...records, pool, reach, health, workerLoads, ...buildSteps(options, records, pool) };
   listen(parts, options.onOutOfMemory);
   outcomes.listen((workerId) => {
     const worker = pool.get(workerId);

@@ -65,7 +65,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
       },
       pod: (id) => parts.pods.get(id)?.report(),
       containers: () => parts.containers.has,
-      gpuLoads: () => ({ loads: [...parts.gpus.loads] }),
+      gpuLoads: () => ({ loads: [...parts.gpus.loads], workers: { ...attempts.workerLoads.loads } }),
       models: () => parts.models.report(),
     },
     lease,

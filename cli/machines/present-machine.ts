@@ -1,7 +1,7 @@
 /** Presents a machine to people and to programs. */
 
 import { printable } from '@slipway/kit/log/printable';
-import type { Gpu, GpuLoad, Machine } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Gpu, GpuLoad, Machine, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineDrain, MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { enumName } from '@slipway/proto/wire/enum-name';
@@ -69,6 +69,16 @@ export function loadText(load: GpuLoad | undefined): string {
   ]
     .filter(Boolean)
     .join(', ');
+}
+
+/** Returns the use of processors, memory and GPUs by a worker: `0.5 CPU, 312 MiB; GPU 87 %, 61 GiB`. */
+export function workerLoadText({ load, gpuLoads }: Worker): string {
+  const { processors, memoryUsedMib = 0 } = load ?? {};
+  const own = [processors === undefined ? '' : `${processors.toFixed(1)} CPU`, memory(memoryUsedMib)];
+  const gpus = gpuLoads.map((each) => loadText({ ...each, temperatureCelsius: undefined }));
+  return [own.filter(Boolean).join(', '), ...gpus.filter(Boolean).map((text) => `GPU ${text}`)]
+    .filter(Boolean)
+    .join('; ');
 }
 
 /** Returns the record for programs. */

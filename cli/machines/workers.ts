@@ -20,7 +20,7 @@ import { retryWhileAway } from '../retry-while-away.ts';
 import { ENDPOINT_ID, endpointIdOf } from '../shared/find-endpoint.ts';
 import { WATCH, watched } from '../shared/watch.ts';
 import { showEndpointLogs } from './endpoint-logs.ts';
-import { loadText } from './present-machine.ts';
+import { workerLoadText } from './present-machine.ts';
 import { movesText, standbyText } from './present-standby.ts';
 import { addSuspensions } from './suspend-worker.ts';
 import type { LogTailOptions, ReadLog } from './worker-log.ts';
@@ -161,15 +161,7 @@ async function listWorkers(
         { title: 'JOBS', text: ({ held, capacity }) => `${held} of ${capacity}`, right: true },
         { title: 'VERSION', text: ({ version }) => String(version), right: true },
         { title: 'GPUS', text: ({ gpuUuids }) => (gpuUuids.length === 0 ? '' : String(gpuUuids.length)), right: true },
-        ...(workers.every(({ gpuLoads }) => gpuLoads.length === 0)
-          ? []
-          : [
-              {
-                title: 'LOAD',
-                text: ({ gpuLoads }: Worker) =>
-                  gpuLoads.map((load) => loadText({ ...load, temperatureCelsius: undefined })).join('; '),
-              },
-            ]),
+        { title: 'LOAD', text: workerLoadText },
         ...(workers.every((worker) => movesText(worker) === '') ? [] : [{ title: 'OFFLOAD', text: movesText }]),
         { title: 'SDK', text: ({ sdkVersion }) => sdkVersion },
         { title: 'STARTED', text: ({ createTime }) => ago(createTime, output.nowMs()) },

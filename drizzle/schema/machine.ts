@@ -37,6 +37,12 @@ export interface GpuLoadRow {
   powerWatts?: number;
 }
 
+/** Use of processors and memory by a worker. For the meaning of each field see machine.proto. */
+export interface HostLoadRow {
+  processors?: number;
+  memoryUsedMib?: number;
+}
+
 /** Container engine of a machine, as its agent reported it. For the meaning of each field see machine.proto. */
 export interface EngineRow {
   name: string;
@@ -65,6 +71,8 @@ export const machine = pgTable(
     gpuMarks: jsonb('gpu_marks').$type<Record<string, GpuMarkRow>>().notNull().default({}),
     /** Latest report of its agent. Empty: none yet in this session. */
     gpuLoads: jsonb('gpu_loads').$type<GpuLoadRow[]>().notNull().default([]),
+    /** Latest report of its agent: use of processors and memory by worker. Empty: none yet in this session. */
+    workerLoads: jsonb('worker_loads').$type<Record<string, HostLoadRow>>().notNull().default({}),
     locations: text('locations').array().notNull().default(sql`'{}'`),
     cpuSlots: integer('cpu_slots').notNull().default(0),
     agentVersion: text('agent_version').notNull().default(''),

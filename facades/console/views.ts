@@ -31,6 +31,8 @@ export interface SessionView {
   manage: SessionRight;
   jobs: SessionRight;
   untilMs: number;
+  /** Release of the facade. */
+  version: string;
 }
 
 /** Counts at one time: queued jobs, running jobs, workers. Null: nothing is known from then on. */
@@ -152,6 +154,8 @@ export interface WorkerView extends WorkerMemoryView {
   gpus: readonly string[];
   /** Loads of GPUs whose driver reports any. */
   loads: readonly GpuLoadView[];
+  /** Processors in use and resident memory. `null` where it is not measured. */
+  load: { processors: number | null; memoryMib: number | null } | null;
   createdMs: number;
   /** Time at which it could take its first job. 0 if it never could. */
   readyMs: number;

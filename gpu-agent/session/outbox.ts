@@ -111,7 +111,7 @@ export class Outbox implements ToCore {
     this.onWaiting?.();
   }
 
-  /** Marks GPU loads as changed. They leave with the next message; if there is no other, with the next heartbeat. */
+  /** Marks loads as changed. They leave with the next message; if there is no other, with the next heartbeat. */
   addGpuLoads(): void {
     this.#gpuLoads = true;
   }

@@ -81,6 +81,9 @@ export class Workload {
     return this.#running?.address;
   }
 
+  /** Returns its processes, by their ids on this host. Empty if it does not run, or they cannot be seen. */
+  readonly pids = async (): Promise<number[]> => (await this.#running?.pids()) ?? [];
+
   /** It will end, or has ended. */
   get isEnding(): boolean {
     return this.#is.isEnding;

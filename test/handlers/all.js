@@ -5,6 +5,7 @@
  * value     return `value` as it is
  * until     wait until the file `file` exists, then return {"done": true}; gives up when it is stopped
  * block     keep the process busy for ever, deaf to everything; only a signal ends it
+ * spin      hold `mib` MiB and keep a processor busy until the file `file` exists
  * error     return {"error": `error`}
  * throw     throw an Error with the text `message`
  * fail-after wait until `file` exists, then throw
@@ -48,6 +49,19 @@ async function* stream(input, signal) {
 
 async function* repeat(input) {
   yield input.text.repeat(input.length);
+}
+
+/** Longest time without an answer to the agent, in milliseconds. */
+const SPIN_MS = 50;
+
+async function spin({ mib, file }) {
+  const held = Buffer.alloc(mib * 1024 * 1024, 'x');
+  while (!existsSync(file)) {
+    const end = performance.now() + SPIN_MS;
+    while (performance.now() < end);
+    await delay(0);
+  }
+  return { bytes: held.length };
 }
 
 /** The module has no words for metrics; workers of other makes send them. */
@@ -95,6 +109,7 @@ const MODES = {
     return { done: true };
   },
   block,
+  spin,
   error: (input) => ({ error: input.error }),
   throw: (input) => {
     throw new Error(input.message);

@@ -1,6 +1,6 @@
-/** Extends a machine's lease by the heartbeats of its session, and stores the GPU loads that come with them. */
+/** Extends a machine's lease by the heartbeats of its session, and stores the loads that come with them. */
 
-import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
+import type { MachineLoads } from '../../domain/machines/host-load.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../../domain/machines/lease.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { MachineSession } from '../../store/machines/machine-store.ts';
@@ -28,8 +28,8 @@ export class SessionHeartbeat {
   readonly #options: SessionHeartbeatOptions;
   /** Latest heartbeat while an extension is in flight. */
   #latest: number | undefined;
-  /** GPU loads that are not stored yet. */
-  #gpuLoads: readonly GpuLoad[] | undefined;
+  /** Loads that are not stored yet. */
+  #loads: MachineLoads | undefined;
   /** End of the lease as far as it is certain, in monotonic milliseconds. */
   #leasedUntilMs = -Infinity;
 
@@ -37,9 +37,9 @@ export class SessionHeartbeat {
     this.#options = options;
   }
 
-  /** Sets the GPU loads that the next heartbeat stores. */
-  gpuLoads(loads: readonly GpuLoad[]): void {
-    this.#gpuLoads = loads;
+  /** Sets the loads that the next heartbeat stores. */
+  loads(loads: MachineLoads): void {
+    this.#loads = loads;
   }
 
   /** True while the machine's lease is certain: counted from before the statement that extended it was sent. */
@@ -48,10 +48,10 @@ export class SessionHeartbeat {
   }
 
   /** Extends the lease. Returns false if another session owns the machine. Rejects if the database is unavailable. */
-  async extendLease(gpuLoads?: readonly GpuLoad[]): Promise<boolean> {
+  async extendLease(loads?: MachineLoads): Promise<boolean> {
     const { leases, clock, session, onLapsed } = this.#options;
     const sentAtMs = clock.monotonicMs();
-    if (!(await leases.extend({ ...session(), gpuLoads }))) return false;
+    if (!(await leases.extend({ ...session(), loads }))) return false;
     const hasLapsed = !this.holdsLease;
     this.#leasedUntilMs = sentAtMs + LEASE_MS;
     if (hasLapsed) onLapsed();
@@ -70,10 +70,10 @@ export class SessionHeartbeat {
     const { key, logger, session, isOpen, onExtended, onSuperseded, onUnauthorized } = this.#options;
     try {
       await key.check();
-      const gpuLoads = this.#gpuLoads;
-      const extended = await this.extendLease(gpuLoads);
+      const loads = this.#loads;
+      const extended = await this.extendLease(loads);
       // Keep a newer value that has arrived since.
-      if (this.#gpuLoads === gpuLoads) this.#gpuLoads = undefined;
+      if (this.#loads === loads) this.#loads = undefined;
       if (!extended) onSuperseded();
       else onExtended(sequence);
     } catch (error) {

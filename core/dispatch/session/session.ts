@@ -15,7 +15,7 @@ import type { ClaimedJob } from '../../jobs/slots.ts';
 import type { DesiredWorkerRow } from '../../store/machines/worker-store.ts';
 import { heldFromRefs, machineFromMessage, refOf } from '../agent-messages.ts';
 import type { LiveSession, SessionKey } from '../live-session.ts';
-import { gpuLoadsFromMessage } from '../reports/gpu-load-messages.ts';
+import { loadsFromMessage } from '../reports/gpu-load-messages.ts';
 import { SessionOutbox } from '../session-outbox.ts';
 import type { AssignmentSink, HeldAttempt } from '../slot-pool.ts';
 import { attemptId } from '../slot-pool.ts';
@@ -265,7 +265,7 @@ export class Session implements AssignmentSink, LiveSession {
     if (message.waiting.length > 0) this.#inbox.waiting(message.waiting);
     const session = { machineId: this.#machineId, sessionId: this.id };
     this.#context.pods.changed(session, message.pods);
-    if (message.gpuLoads) this.#heartbeat.gpuLoads(gpuLoadsFromMessage(message.gpuLoads, this.#gpuUuids));
+    if (message.gpuLoads) this.#heartbeat.loads(loadsFromMessage(message.gpuLoads, this.#gpuUuids));
     for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
     reportMachine(this.#context, session, message);
     if (message.models) this.#context.models.changed(session, message.models);

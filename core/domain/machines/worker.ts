@@ -1,5 +1,6 @@
 /** A worker: its desired state, the state that its agent observed, and the restart back-off after a crash. */
 import type { GpuLoad } from './gpu-load.ts';
+import type { HostLoad } from './host-load.ts';
 import type { StandbyMove, StandbyState } from './standby.ts';
 
 /** Desired state, set by core: run, stand by (FlashBoot), drain, or be absent. */
@@ -34,6 +35,8 @@ export interface Worker {
   gpuUuids: string[];
   /** Load of its GPUs, as far as their driver reports it. Empty on standby, and after a crash or its end. */
   gpuLoads: readonly GpuLoad[];
+  /** Null on standby, after a crash or its end, and where it is not measured. */
+  load: HostLoad | null;
   reason: string;
   exitCode: number | null;
   sdkVersion: string;

@@ -165,6 +165,7 @@ export function workerToMessage({
   busy,
   frozen,
   gpuLoads,
+  load,
   standbyReached,
   ...worker
 }: Worker): WorkerMessage {
@@ -183,6 +184,7 @@ export function workerToMessage({
     busy: busy.map(stretchToMessage),
     frozen: frozen.map(stretchToMessage),
     gpuLoads: gpuLoads.map(gpuLoadToMessage),
+    load: load ? { processors: load.processors, memoryUsedMib: load.memoryUsedMib } : undefined,
     ...standbyToMessage({ ...worker, standbyReached }),
   };
 }

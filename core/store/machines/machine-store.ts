@@ -5,6 +5,7 @@ import type { PendingQuery, Row } from 'postgres';
 import { gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
 import { unlistedTypes } from '../../domain/machines/gpu-pools.ts';
+import type { MachineLoads } from '../../domain/machines/host-load.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../../domain/machines/lease.ts';
 import type { PlacementMachine } from '../../domain/scaling/placement-machine.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
@@ -53,8 +54,8 @@ export interface MachineSession {
 
 /** A heartbeat of a session. */
 export interface MachineHeartbeat extends MachineSession {
-  /** Changes of the load of its GPUs. `undefined` if there are none. */
-  gpuLoads?: readonly GpuLoad[] | undefined;
+  /** `undefined` if they are unchanged. */
+  loads?: MachineLoads | undefined;
 }
 
 /** Results of the deletion of a machine. */
@@ -100,9 +101,7 @@ export class MachineStore {
       ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count,
         memory_mib, cpu_model,
         cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address,
-        gpu_offload,
-        lease_expires_at, seen_at, instance,
-        gpu_loads, instance_since) = (
+        gpu_offload, lease_expires_at, seen_at, instance, gpu_loads, worker_loads, instance_since) = (
         excluded.name, excluded.gpus, excluded.locations,
         excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib,
         excluded.cpu_model,
@@ -110,7 +109,7 @@ export class MachineStore {
         excluded.no_engine_reason,
         excluded.session_id, excluded.replica_address,
         excluded.gpu_offload, excluded.lease_expires_at, excluded.seen_at,
-        excluded.instance, excluded.gpu_loads,
+        excluded.instance, excluded.gpu_loads, excluded.worker_loads,
         CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
       WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp()
         OR (m.instance = ${replaces} AND (
@@ -133,7 +132,7 @@ export class MachineStore {
   }
 
   /**
-   * Extends the leases of many machines in one statement, which also stores the load of their GPUs. Returns the
+   * Extends the leases of many machines in one statement, which also stores their loads. Returns the
    * sessions that still own their machine.
    */
   async extend(beats: readonly MachineHeartbeat[]): Promise<Set<string>> {
@@ -141,11 +140,12 @@ export class MachineStore {
     const ordered = beats.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
     const rows = await this.#database.urgent.sql<{ id: string }[]>`
       UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms',
-        seen_at = clock_timestamp(),
-        gpu_loads = coalesce(s.gpu_loads::jsonb, m.gpu_loads)
+        seen_at = clock_timestamp(), gpu_loads = coalesce(s.gpu_loads::jsonb, m.gpu_loads),
+        worker_loads = coalesce(s.worker_loads::jsonb, m.worker_loads)
       FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[],
-        ${ordered.map(({ gpuLoads }) => (gpuLoads ? JSON.stringify(gpuLoads) : null))}::text[]) AS s (machine_id,
-        session_id, gpu_loads)
+        ${ordered.map(({ loads }) => (loads ? JSON.stringify(loads.gpus) : null))}::text[],
+        ${ordered.map(({ loads }) => (loads ? JSON.stringify(loads.workers) : null))}::text[]) AS s (machine_id,
+        session_id, gpu_loads, worker_loads)
       WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.session_id AS id`;
     return new Set(rows.map((row) => row.id));
   }

@@ -121,7 +121,7 @@ export async function workersById(database: Database, ids: string[]): Promise<Wo
     SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", e.account_id AS "accountId",
       w.machine_id AS "machineId", w.desired,
       w.state, w.capacity, w.version, w.version < e.version AND w.desired <> 'RUN' AS outdated,
-      w.gpu_uuids AS "gpuUuids", ${loads(database.sql)} AS "gpuLoads",
+      w.gpu_uuids AS "gpuUuids", ${loads(database.sql)} AS "gpuLoads", ${load(database.sql)} AS "load",
       w.reason, w.exit_code AS "exitCode",
       CASE WHEN w.gpu_uuids <> '{}' THEN w.standby_reached ELSE '' END AS "standbyReached",
       w.gpu_memory_bytes AS "gpuMemoryBytes", w.suspended,
@@ -160,11 +160,21 @@ export async function workersById(database: Database, ids: string[]): Promise<Wo
   });
 }
 
+/** Returns whether loads are shown for worker w on machine m. */
+function hasLoad(sql: Sql): Fragment {
+  return sql`w.ended_at IS NULL AND w.desired <> 'FREEZE' AND w.state NOT IN ('FROZEN', 'UNHEALTHY')
+      AND m.session_id IS NOT NULL AND m.lease_expires_at > now()`;
+}
+
+/** Returns the use of processors and memory of worker w on machine m. */
+function load(sql: Sql): Fragment {
+  return sql`CASE WHEN ${hasLoad(sql)} THEN m.worker_loads -> w.id END`;
+}
+
 /** Returns the loads of the GPUs that worker w alone has, on machine m. */
 function loads(sql: Sql): Fragment {
   return sql`
-    CASE WHEN w.ended_at IS NULL AND w.desired <> 'FREEZE' AND w.state NOT IN ('FROZEN', 'UNHEALTHY')
-      AND m.session_id IS NOT NULL AND m.lease_expires_at > now()
+    CASE WHEN ${hasLoad(sql)}
     THEN (SELECT coalesce(jsonb_agg(l.load), '[]') FROM jsonb_array_elements(m.gpu_loads) AS l (load)
       WHERE l.load ->> 'uuid' = ANY(w.gpu_uuids))
     ELSE '[]' END`;

@@ -37,6 +37,8 @@ export class Worker implements WorkloadKind {
   readonly sdk = new ReportedSdk();
   /** `undefined` if it has no GPU. */
   readonly memory: WorkerMemory | undefined;
+  /** Returns its processes, by their ids on this host. Empty if it does not run, or they cannot be seen. */
+  readonly pids = (): Promise<number[]> => this.#workload.pids();
   readonly #workload: Workload;
   readonly #parts: WorkerParts<Worker>;
   #state: WorkerState = WorkerState.INITIALIZING;
@@ -215,11 +217,9 @@ export class Worker implements WorkloadKind {
   get gpuUuids(): readonly string[] {
     return this.spec.gpuUuids;
   }
-
   isBusy(): boolean {
     return this.http?.hasClients(this.#parts.clock.monotonicMs()) ?? this.#parts.isBusy(this.id);
   }
-
   executor(): Executor | undefined {
     if (this.#isRejected) return undefined;
     return this.#parts.launcher.executorOf(this.spec);

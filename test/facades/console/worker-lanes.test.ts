@@ -15,6 +15,7 @@ const worker = (id: string, fields: Partial<WorkerView> = {}): WorkerView => ({
   reason: '',
   gpus: [],
   loads: [],
+  load: null,
   createdMs: 1_000,
   readyMs: 2_000,
   endedMs: 0,

@@ -139,7 +139,7 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
           return worker && parts.reporter.take(worker);
         },
         pod: () => undefined,
-        gpuLoads: () => ({ loads: [] }),
+        gpuLoads: () => ({ loads: [], workers: {} }),
         models: () => ({ models: [], limitBytes: 0, usedBytes: 0, peerAddress: '' }),
         containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
       }),

@@ -63,7 +63,7 @@ async function runLoop(t: Test, address: string, tries: number) {
     reports: {
       worker: () => undefined,
       pod: () => undefined,
-      gpuLoads: () => ({ loads: [] }),
+      gpuLoads: () => ({ loads: [], workers: {} }),
       models: () => ({ models: [], limitBytes: 0, usedBytes: 0, peerAddress: '' }),
       containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
     },

@@ -10,7 +10,7 @@ import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 const reports: Reports = {
   worker: report,
   pod: () => undefined,
-  gpuLoads: () => ({ loads: [] }),
+  gpuLoads: () => ({ loads: [], workers: {} }),
   models: () => ({ models: [], limitBytes: 0, usedBytes: 0, peerAddress: '' }),
   containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
 };

@@ -44,7 +44,7 @@ async function begin(limit = new AnswerLimit(WELCOME_MS)) {
     reports: {
       worker: () => undefined,
       pod: () => undefined,
-      gpuLoads: () => ({ loads: [] }),
+      gpuLoads: () => ({ loads: [], workers: {} }),
       models: () => ({ models: [], limitBytes: 0, usedBytes: 0, peerAddress: '' }),
       containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
     },

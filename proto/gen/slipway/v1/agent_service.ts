@@ -32,6 +32,7 @@ import {
   GpuLoad,
   GpuMove,
   GpuOffload,
+  HostLoad,
   HttpHealth,
   Machine,
   MachineImage,
@@ -164,8 +165,8 @@ export interface SessionRequest {
    */
   waiting: AttemptRef[];
   /**
-   * Current load of the GPUs. Core stores it with the next heartbeat. Absent: unchanged. Never set in a session:
-   * unknown.
+   * Current load of the GPUs and of the workers. Core stores it with the next heartbeat. Absent: unchanged. Never set
+   * in a session: unknown.
    */
   gpuLoads:
     | GpuLoads
@@ -203,10 +204,17 @@ export interface MachineModels {
   peerAddress: string;
 }
 
-/** Load of a machine's GPUs. */
+/** Load of a machine's GPUs and workers. */
 export interface GpuLoads {
   /** One entry per GPU whose driver reports load. GPUs that `hello` does not list are ignored. */
   loads: GpuLoad[];
+  /** Loads of workers by worker ID. At most 1,000. */
+  workers: { [key: string]: HostLoad };
+}
+
+export interface GpuLoads_WorkersEntry {
+  key: string;
+  value: HostLoad | undefined;
 }
 
 /** Container engine and complete list of the images on a machine. */
@@ -1219,7 +1227,7 @@ export const MachineModels: MessageFns<MachineModels> = {
 };
 
 function createBaseGpuLoads(): GpuLoads {
-  return { loads: [] };
+  return { loads: [], workers: {} };
 }
 
 export const GpuLoads: MessageFns<GpuLoads> = {
@@ -1227,6 +1235,9 @@ export const GpuLoads: MessageFns<GpuLoads> = {
     for (const v of message.loads) {
       GpuLoad.encode(v!, writer.uint32(10).fork()).join();
     }
+    globalThis.Object.entries(message.workers).forEach(([key, value]: [string, HostLoad]) => {
+      GpuLoads_WorkersEntry.encode({ key: key as any, value }, writer.uint32(18).fork()).join();
+    });
     return writer;
   },
 
@@ -1251,6 +1262,17 @@ export const GpuLoads: MessageFns<GpuLoads> = {
             message.loads.push(GpuLoad.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            const entry2 = GpuLoads_WorkersEntry.decode(reader, reader.uint32());
+            if (entry2.value !== undefined) {
+              message.workers[entry2.key] = entry2.value;
+            }
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1269,6 +1291,84 @@ export const GpuLoads: MessageFns<GpuLoads> = {
   fromPartial(object: DeepPartial<GpuLoads>): GpuLoads {
     const message = createBaseGpuLoads();
     message.loads = object.loads?.map((e) => GpuLoad.fromPartial(e)) || [];
+    message.workers = (globalThis.Object.entries(object.workers ?? {}) as [string, HostLoad][]).reduce(
+      (acc: { [key: string]: HostLoad }, [key, value]: [string, HostLoad]) => {
+        if (value !== undefined) {
+          acc[key] = HostLoad.fromPartial(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseGpuLoads_WorkersEntry(): GpuLoads_WorkersEntry {
+  return { key: "", value: undefined };
+}
+
+export const GpuLoads_WorkersEntry: MessageFns<GpuLoads_WorkersEntry> = {
+  encode(message: GpuLoads_WorkersEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== undefined) {
+      HostLoad.encode(message.value, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GpuLoads_WorkersEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGpuLoads_WorkersEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = HostLoad.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GpuLoads_WorkersEntry>): GpuLoads_WorkersEntry {
+    return GpuLoads_WorkersEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GpuLoads_WorkersEntry>): GpuLoads_WorkersEntry {
+    const message = createBaseGpuLoads_WorkersEntry();
+    message.key = object.key ?? "";
+    message.value = (object.value !== undefined && object.value !== null)
+      ? HostLoad.fromPartial(object.value)
+      : undefined;
     return message;
   },
 };

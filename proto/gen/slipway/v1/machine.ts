@@ -337,6 +337,16 @@ export interface GpuLoad {
   powerWatts?: number | undefined;
 }
 
+/** Processors and memory that a worker uses, as its machine last measured them: the sum of its processes. */
+export interface HostLoad {
+  /** Processors in use, averaged over about 10 s: 1.5 is one and a half. Absent: not measured yet. */
+  processors?:
+    | number
+    | undefined;
+  /** Resident memory in MiB. Memory that several of its processes share counts several times. */
+  memoryUsedMib?: number | undefined;
+}
+
 /** A host with or without GPUs that runs one agent. */
 export interface Machine {
   /** ID, 12 lowercase letters and digits, chosen once by the agent and kept on its disk. */
@@ -467,7 +477,14 @@ export interface Worker {
     | Date
     | undefined;
   /** Time from which another worker may take the slot of a crashed one. Absent: it did not crash. */
-  retryTime: Date | undefined;
+  retryTime:
+    | Date
+    | undefined;
+  /**
+   * Its use of processors and memory. Absent in standby, after it has crashed or ended, and where its processes cannot
+   * be seen, as in Kubernetes. Output only.
+   */
+  load: HostLoad | undefined;
 }
 
 /** A period of a worker's life. */
@@ -1305,6 +1322,73 @@ export const GpuLoad: MessageFns<GpuLoad> = {
   },
 };
 
+function createBaseHostLoad(): HostLoad {
+  return { processors: undefined, memoryUsedMib: undefined };
+}
+
+export const HostLoad: MessageFns<HostLoad> = {
+  encode(message: HostLoad, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.processors !== undefined) {
+      writer.uint32(9).double(message.processors);
+    }
+    if (message.memoryUsedMib !== undefined) {
+      writer.uint32(16).int64(message.memoryUsedMib);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HostLoad {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHostLoad();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 9) {
+              break;
+            }
+
+            message.processors = reader.double();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.memoryUsedMib = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<HostLoad>): HostLoad {
+    return HostLoad.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<HostLoad>): HostLoad {
+    const message = createBaseHostLoad();
+    message.processors = object.processors ?? undefined;
+    message.memoryUsedMib = object.memoryUsedMib ?? undefined;
+    return message;
+  },
+};
+
 function createBaseMachine(): Machine {
   return {
     id: "",
@@ -1615,6 +1699,7 @@ function createBaseWorker(): Worker {
     suspended: false,
     crashTime: undefined,
     retryTime: undefined,
+    load: undefined,
   };
 }
 
@@ -1697,6 +1782,9 @@ export const Worker: MessageFns<Worker> = {
     }
     if (message.retryTime !== undefined) {
       Timestamp.encode(toTimestamp(message.retryTime), writer.uint32(210).fork()).join();
+    }
+    if (message.load !== undefined) {
+      HostLoad.encode(message.load, writer.uint32(218).fork()).join();
     }
     return writer;
   },
@@ -1922,6 +2010,14 @@ export const Worker: MessageFns<Worker> = {
             message.retryTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 27: {
+            if (tag !== 218) {
+              break;
+            }
+
+            message.load = HostLoad.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1969,6 +2065,7 @@ export const Worker: MessageFns<Worker> = {
     message.suspended = object.suspended ?? false;
     message.crashTime = object.crashTime ?? undefined;
     message.retryTime = object.retryTime ?? undefined;
+    message.load = (object.load !== undefined && object.load !== null) ? HostLoad.fromPartial(object.load) : undefined;
     return message;
   },
 };

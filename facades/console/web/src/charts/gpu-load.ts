@@ -1,4 +1,5 @@
-/** Texts for the load of a GPU. */
+/** Texts for the load of a GPU, and of a worker. */
+import type { WorkerView } from '../../../views.ts';
 import type { GpuLoadView } from '../../../views-of-gpus.ts';
 import { mib, share } from '../lib/format.ts';
 
@@ -33,6 +34,14 @@ export function loadsText(loads: readonly GpuLoadView[]): string {
     powerWatts: null,
   });
   return text && `${loads.length === 1 ? 'GPU' : `${loads.length} GPUs`} ${text}`;
+}
+
+/** Returns the processors and the memory of a worker as `0.5 processors, 312 MiB`; empty if nothing is known. */
+export function workerLoadText(load: WorkerView['load']): string {
+  if (load === null) return '';
+  const { processors, memoryMib } = load;
+  const used = processors === null ? '' : `${processors.toFixed(1)}\u00A0processors`;
+  return [used, memoryMib === null ? '' : mib(memoryMib)].filter(Boolean).join(', ');
 }
 
 /** Returns how busy a GPU's worker is: the share of its concurrency that is in use. */

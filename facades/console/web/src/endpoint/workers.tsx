@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { EndpointView, WorkerView } from '../../../views.ts';
-import { loadsText } from '../charts/gpu-load.ts';
+import { loadsText, workerLoadText } from '../charts/gpu-load.ts';
 import { ago, clock, span } from '../lib/format.ts';
 import { plainText } from '../lib/worker-text.ts';
 import { Dialog, DialogButton } from '../ui/dialog.tsx';
@@ -191,7 +191,7 @@ function crashText({ crashedMs, retryMs, endedMs }: WorkerView, nowMs: number): 
 }
 
 function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
-  const { id, state, held, capacity, version, reason, endedMs, sdkVersion, endpoint, loads } = worker;
+  const { id, state, held, capacity, version, reason, endedMs, sdkVersion, endpoint, loads, load } = worker;
   const phases = phasesOf(worker, nowMs);
   const busyMs = timeIn('busy', phases, fromMs);
   const standbyMs = timeIn('standby', phases, fromMs);
@@ -203,7 +203,15 @@ function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: num
     standbyMs > 0 ? `standby ${span(standbyMs)}` : '',
     ...(endedMs > 0
       ? [`ended ${ago(endedMs, nowMs)}`]
-      : [holds, loadsText(loads), movesText(worker), `version ${version}`, sdkVersion, plainText(reason)]),
+      : [
+          holds,
+          workerLoadText(load),
+          loadsText(loads),
+          movesText(worker),
+          `version ${version}`,
+          sdkVersion,
+          plainText(reason),
+        ]),
   ];
   return (
     <li className="hint">
