@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CoreServices } from '@slipway/facades/core-client/core-services';
+import { isJsonObject, parseExact } from '@slipway/kit/bytes/exact-json';
 import { by } from './call-by.ts';
 import type { LocalFacts } from './local-env.ts';
 import { shellQuote } from './local-env.ts';
@@ -55,10 +56,9 @@ const EXAMPLE_BYTES_MAX = 65_536;
 export function exampleInput({ lb, example }: { lb: boolean; example: ExampleRequest }): string {
   const { method, path, body } = example;
   if (!lb && body === EMPTY_JOB) return '';
-  const parsed = body === undefined ? undefined : (JSON.parse(body) as unknown);
+  const parsed = body === undefined ? undefined : parseExact(body);
   const value = lb ? { method, path, body: parsed } : (parsed as { input?: unknown } | null)?.input;
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isObject || (lb && method === 'GET' && path === '/')) return '';
+  if (!isJsonObject(value) || (lb && method === 'GET' && path === '/')) return '';
   const text = JSON.stringify(value);
   return Buffer.byteLength(text) > EXAMPLE_BYTES_MAX ? '' : text;
 }
@@ -76,7 +76,7 @@ export async function shownExample(
   if (exampleInput(handler) !== '') return handler.example;
   const { input } = await core.endpoints.call((client) => client.getExampleInput, { endpointId }, by(key));
   if (!handler.lb) return { method: 'POST', path: '/runsync', body: `{"input":${input}}` };
-  const { method, path, body } = JSON.parse(input) as { method: string; path: string; body?: unknown };
+  const { method, path, body } = parseExact(input) as { method: string; path: string; body?: unknown };
   return { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
 }
 
@@ -107,7 +107,7 @@ function readBeside(handlerFile: string, name: string): { file: string; value: u
   const file = join(dirname(handlerFile), name);
   if (!existsSync(file)) return undefined;
   try {
-    return { file, value: JSON.parse(readFileSync(file, 'utf8')) as unknown };
+    return { file, value: parseExact(readFileSync(file, 'utf8')) };
   } catch (error) {
     throw new UsageError(`${file} is not JSON: ${(error as Error).message}`);
   }

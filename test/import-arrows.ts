@@ -8,6 +8,7 @@
  */
 const FACADE_SHARED = [
   'facades/config.ts',
+  'facades/facade-version.ts',
   'facades/core-client/',
   'facades/plugins/',
   'facades/resources/',
@@ -60,7 +61,12 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   // Runs in browsers: it knows only what the server sends it.
   [
     'facades/console/web/',
-    ['facades/console/views.ts', 'facades/console/views-of-', 'facades/resources/templates/image-name.ts'],
+    [
+      'facades/console/views.ts',
+      'facades/console/views-of-',
+      'facades/resources/templates/image-name.ts',
+      'kit/bytes/exact-json.ts',
+    ],
   ],
   ['facades/console/', ['facades/jobs/', ...FACADE_SHARED]],
   // It reads what REST v2 answers, and writes what its bodies say.

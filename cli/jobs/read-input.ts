@@ -3,9 +3,10 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { isJsonObject, parseExact } from '@slipway/kit/bytes/exact-json';
 import { printable } from '@slipway/kit/log/printable';
 import { ExampleInputOrigin } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import { inputOf, isObject, JOB_FILE } from '../build/folder-example.ts';
+import { inputOf, JOB_FILE } from '../build/folder-example.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../failures.ts';
 import { readStdin } from '../read-stdin.ts';
@@ -27,8 +28,8 @@ export async function readInput(cli: Cli, given: string): Promise<Buffer> {
 
 /** Returns the input of a job file. A file that has no member `input` is the input. */
 function inputOfJob(bytes: Buffer): Buffer {
-  const input = inputOf(JSON.parse(bytes.toString('utf8')));
-  return isObject(input) ? Buffer.from(JSON.stringify(input)) : bytes;
+  const input = inputOf(parseExact(bytes.toString('utf8')));
+  return isJsonObject(input) ? Buffer.from(JSON.stringify(input)) : bytes;
 }
 
 /** Returns the example that core chooses. Throws UsageError if it only shows the form of an input, or was shortened. */
@@ -55,6 +56,6 @@ function checkInput(bytes: Buffer, name: string): Buffer {
     const hint = 'A shell keeps quotes inside single quotes: --input \'{"text":"hello"}\'';
     throw new UsageError(`${name} is not JSON: ${(error as Error).message}. ${hint}`);
   }
-  if (isObject(value)) return bytes;
+  if (isJsonObject(value)) return bytes;
   throw new UsageError(`${name} must be a JSON object, for instance {"text":"hello"}.`);
 }

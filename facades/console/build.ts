@@ -17,7 +17,8 @@ function fingerprint(): string {
   const sources = globSync('web/**/*', { cwd: folder })
     .sort()
     .filter((file) => statSync(join(folder, file)).isFile());
-  const files = [...sources, ...globSync('views*.ts', { cwd: folder }).sort(), 'build.ts', '../../package-lock.json'];
+  const others = ['../resources/templates/image-name.ts', '../../kit/bytes/exact-json.ts', '../../package-lock.json'];
+  const files = [...sources, ...globSync('views*.ts', { cwd: folder }).sort(), 'build.ts', ...others];
   for (const file of files) hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
   return hash.digest('hex');
 }

@@ -2,8 +2,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCliConfig } from '@slipway/cli/config';
-import { writeContexts } from '@slipway/cli/context-file';
+import { changeContexts } from '@slipway/cli/context-file';
 import { chooseTarget } from '@slipway/cli/target';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
 
 t.test('a local.env that names another machine counts only when it is named', async (t) => {
@@ -56,7 +57,8 @@ t.test('precedence: options, environment, context, npm start', async (t) => {
     current: 'lab',
     contexts: { lab, home: { core: 'home.example:2', key: 'rpa_home', endpoint: 'e1' } },
   };
-  writeContexts(config.contextFile, stored);
+  const parts = { clock: systemClock, random: systemRandom, stopping: new AbortController().signal };
+  await changeContexts({ config, ...parts }, () => stored);
   const of = (options = {}, more = {}) => chooseTarget({ ...config, ...more }, options);
   t.match(of(), {
     address: 'grpcs://lab.example:1',

@@ -1,10 +1,7 @@
 /** Example of a request: a JSON object as text, which people see and workers never get. */
 import { checkText, invalid } from '../settings/fields.ts';
 
-const EXAMPLE_BYTES_MAX = 65_536;
-/** Longest text in an example made of a job's input, in characters. Longer ones, images for instance, are shortened. */
-const JOB_TEXT_MAX = 1_000;
-const JOB_TEXT_KEPT = 100;
+export const EXAMPLE_BYTES_MAX = 65_536;
 const GENERAL = { QB: '{"prompt":"a lighthouse at dusk"}', LB: '{"method":"GET","path":"/ping"}' } as const;
 
 /** An example that was chosen for an endpoint. */
@@ -18,36 +15,22 @@ export interface ChosenInput {
   isCut: boolean;
 }
 
-/** Input of a completed job, as the caller sent it. */
-interface CompletedInput {
-  jobId: string;
-  input: Buffer;
-}
-
 /**
  * Returns the example that people see for an endpoint: its own, else that of its template, else the input of its last
- * completed job, else a general example. `last` is called only if it is needed.
+ * completed job, else a general example. `ofJob` is called only if it is needed.
  */
 export async function chooseExampleInput(
   endpoint: { type: 'QB' | 'LB'; exampleInput: string },
   template: { exampleInput: string } | undefined,
-  last: () => Promise<CompletedInput | undefined>,
+  ofJob: () => Promise<ChosenInput | undefined>,
 ): Promise<ChosenInput> {
   const { type } = endpoint;
   const stored = { jobId: '', isCut: false };
-  const shown = (text: string): string => (type === 'LB' ? wholeRequest(text) : text);
-  if (endpoint.exampleInput !== '') return { ...stored, input: shown(endpoint.exampleInput), origin: 'ENDPOINT' };
+  if (endpoint.exampleInput !== '') return { ...stored, input: endpoint.exampleInput, origin: 'ENDPOINT' };
   const ofTemplate = template?.exampleInput ?? '';
-  if (ofTemplate !== '' && isExampleOf(ofTemplate, type))
-    return { ...stored, input: shown(ofTemplate), origin: 'TEMPLATE' };
-  const ofJob = type === 'QB' ? exampleOfJob(await last()) : undefined;
-  return ofJob ?? { ...stored, input: GENERAL[type], origin: 'GENERAL' };
-}
-
-/** Returns the request with its method and path: by default POST with a body and GET without, to `/`. */
-function wholeRequest(text: string): string {
-  const { method, path, body } = JSON.parse(text) as { method?: string; path?: string; body?: unknown };
-  return JSON.stringify({ method: method ?? (body === undefined ? 'GET' : 'POST'), path: path ?? '/', body });
+  if (ofTemplate !== '' && isExampleOf(ofTemplate, type)) return { ...stored, input: ofTemplate, origin: 'TEMPLATE' };
+  const last = type === 'QB' ? await ofJob() : undefined;
+  return last ?? { ...stored, input: GENERAL[type], origin: 'GENERAL' };
 }
 
 /** Returns whether a template's example, which may be of either type, is a request to endpoints of this type. */
@@ -58,21 +41,6 @@ function isExampleOf(text: string, type: 'QB' | 'LB'): boolean {
   } catch {
     return false;
   }
-}
-
-function exampleOfJob(last: CompletedInput | undefined): ChosenInput | undefined {
-  if (!last) return undefined;
-  const whole = last.input.toString('utf8');
-  const short = JSON.stringify(JSON.parse(whole), (_, value: unknown) =>
-    typeof value === 'string' && value.length > JOB_TEXT_MAX
-      ? `${value.slice(0, JOB_TEXT_KEPT).toWellFormed()}…`
-      : value,
-  );
-  const isCut = short !== JSON.stringify(JSON.parse(whole));
-  // As it was sent: numbers of many digits would change.
-  const input = isCut ? short : whole;
-  if (Buffer.byteLength(input) > EXAMPLE_BYTES_MAX) return undefined;
-  return { input, origin: 'JOB', jobId: last.jobId, isCut };
 }
 
 /**

@@ -88,6 +88,9 @@ t.test('a load-balancing endpoint: a whole request', async (t) => {
   t.match(await example(id), { origin: Origin.TEMPLATE, input: '{"method":"GET","path":"/of-template"}' });
   await setExample(id, '{"path":"/chat","body":{"a":1}}');
   t.match(await example(id), { origin: Origin.ENDPOINT, input: '{"method":"POST","path":"/chat","body":{"a":1}}' });
+  await setExample(id, '{"path":"/chat","body":{"id":9007199254740993}}');
+  const { input } = await example(id);
+  t.equal(input, '{"method":"POST","path":"/chat","body":{"id":9007199254740993}}', 'numbers keep their digits');
 });
 
 t.test('who gets it', async (t) => {

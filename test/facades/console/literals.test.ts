@@ -1,6 +1,7 @@
 /** Inputs in code samples: literals that mean the same as the JSON. */
 import { runInNewContext } from 'node:vm';
 import { javascriptLiteral, pythonLiteral } from '@slipway/facades/console/web/src/lib/literals';
+import { parseExact } from '@slipway/kit/bytes/exact-json';
 import t from 'tap';
 
 t.test('literals', async (t) => {
@@ -14,4 +15,7 @@ t.test('literals', async (t) => {
     '{ prompt: "it\'s", "a b": [1, true, null, { deep: "x\\ny" }], none: {}, on: false }',
   );
   t.same(JSON.parse(JSON.stringify(runInNewContext(`(${javascriptLiteral(value)})`))), value);
+  const exact = parseExact('{"id": [9007199254740993, 1.50]}');
+  t.equal(pythonLiteral(exact), '{"id": [9007199254740993, 1.50]}', 'numbers keep their digits');
+  t.equal(javascriptLiteral(exact), '{ id: [9007199254740993, 1.50] }');
 });

@@ -1,5 +1,6 @@
 /** Code samples that call an endpoint. */
 
+import { parseExact } from '@slipway/kit/bytes/exact-json';
 import { javascriptLiteral, pythonLiteral } from '../lib/literals.ts';
 import { Loading } from '../ui/parts.tsx';
 import { Samples } from '../ui/samples.tsx';
@@ -12,7 +13,7 @@ export function Code({ id, type }: { id: string; type: string }) {
   const example = useExample(id);
   if (!example) return <Loading />;
   const { input } = example;
-  const samples = type === 'LB' ? lbCode(origin, id, input) : queued(origin, id, JSON.parse(input) as unknown);
+  const samples = type === 'LB' ? lbCode(origin, id, input) : queued(origin, id, parseExact(input));
   return <Samples samples={samples} />;
 }
 

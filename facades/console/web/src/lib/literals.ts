@@ -1,4 +1,5 @@
 /** Writes JSON values as literals of other languages, for code samples. */
+import { isRawNumber } from '@slipway/kit/bytes/exact-json';
 
 /** Returns a Python literal. A JSON string is one. */
 export function pythonLiteral(value: unknown): string {
@@ -6,7 +7,7 @@ export function pythonLiteral(value: unknown): string {
   if (value === true) return 'True';
   if (value === false) return 'False';
   if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
-  if (typeof value !== 'object') return JSON.stringify(value);
+  if (typeof value !== 'object' || isRawNumber(value)) return JSON.stringify(value);
   const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${pythonLiteral(member)}`);
   return `{${members.join(', ')}}`;
 }
@@ -15,7 +16,7 @@ export function pythonLiteral(value: unknown): string {
 export function javascriptLiteral(value: unknown): string {
   if (typeof value === 'string') return /^[^'\\\n\r\u2028\u2029]*$/.test(value) ? `'${value}'` : JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(javascriptLiteral).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return JSON.stringify(value);
   const members = Object.entries(value).map(([name, member]) => {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) && name !== '__proto__' ? name : JSON.stringify(name);
     return `${key}: ${javascriptLiteral(member)}`;

@@ -3,6 +3,8 @@
  * is sent.
  */
 
+import { parseExact } from '@slipway/kit/bytes/exact-json';
+
 /** The request as typed. */
 export interface LbRequest {
   method: string;
@@ -44,7 +46,7 @@ export function keptRequest(id: string): LbRequest | undefined {
 
 /** Returns the request of an example: JSON text with `method`, `path` and `body`. */
 export function requestOf(example: string): LbRequest {
-  const { body, ...asked } = JSON.parse(example) as { method: string; path: string; body?: unknown };
+  const { body, ...asked } = parseExact(example) as { method: string; path: string; body?: unknown };
   return { ...FIRST, ...asked, ...(body === undefined ? {} : { body: JSON.stringify(body, undefined, 2) }) };
 }
 

@@ -3,11 +3,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { RequestStatsView, RequestSumView } from '../../../../views-of-times.ts';
 import { Chart, SPANS } from '../../charts/chart.tsx';
+import { rangeText } from '../../charts/time-range.tsx';
 import { ask } from '../../lib/api.ts';
 import { ago, count, span } from '../../lib/format.ts';
 import { Empty, Failed, Figure, Loading, Panel } from '../../ui/parts.tsx';
 
-const MINUTES = 60;
 /** Core stores its counts every ten seconds. */
 const PACE_MS = 10_000;
 /** Core stores its counts every ten seconds: a step that started more recently has too little data. */
@@ -18,18 +18,21 @@ const LINES = [
   ['p99', '--queue', 'p99Ms'],
 ] as const;
 
-/** Shows the requests of the last hour. */
-export function Requests({ id }: { id: string }) {
+/** Shows the requests of the last `minutes`. */
+export function Requests({ id, minutes }: { id: string; minutes: number }) {
   const { data, error, refetch } = useQuery({
-    queryKey: ['requests', id],
-    queryFn: () => ask<RequestStatsView>('GET', `/api/endpoints/${id}/requests?minutes=${MINUTES}`),
+    queryKey: ['requests', id, minutes],
+    queryFn: () => ask<RequestStatsView>('GET', `/api/endpoints/${id}/requests?minutes=${minutes}`),
     placeholderData: keepPreviousData,
     refetchInterval: PACE_MS,
   });
   const isEmpty = !data?.total || data.total.requests === 0;
   return (
     <>
-      <Panel title="Requests" aside="of the last hour">
+      <Panel
+        title="Requests"
+        aside={data && `of the last ${rangeText(Math.round((data.nowMs - data.sinceMs) / 60_000))}`}
+      >
         {error ? (
           <Failed error={error} again={() => void refetch()} />
         ) : !data ? (
