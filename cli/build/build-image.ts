@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../failures.ts';
 import { findEngine, runEngine } from './container-engine.ts';
@@ -47,7 +48,7 @@ export function nameOfFolder(cli: Cli, folder: string): string {
 export async function buildImage(
   cli: Cli,
   folder: string,
-  { push, base = BASE_DEFAULT }: BuildOptions,
+  { push, base = BASE_DEFAULT, type = EndpointType.QB }: BuildOptions & { type?: EndpointType },
 ): Promise<string> {
   const { config, output } = cli;
   const path = resolve(config.workingDir, folder);
@@ -56,7 +57,7 @@ export async function buildImage(
     throw new UsageError(`${JSON.stringify(name)} cannot name an image: rename the folder, or give --push REPOSITORY.`);
   if (push !== undefined && /[:@][^/]*$/.test(push))
     throw new UsageError('--push takes a repository without a tag, as registry.example/me/ocr.');
-  const plan = planOf(path, base);
+  const plan = planOf(path, base, type === EndpointType.LB ? type : EndpointType.QB);
   const engine = await findEngine(cli);
   output.note(`Building ${folder} ${plan.about}, with ${engine}.`);
   const built = await withFiles(plan, (file, idFile) =>

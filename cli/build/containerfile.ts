@@ -1,7 +1,10 @@
-/** Chooses the Containerfile of a folder's image: the folder's own, or a generated one for its handler. */
-import { existsSync, readFileSync } from 'node:fs';
+/** Chooses the Containerfile of a folder's image: the folder's own, or a generated one for its program. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { bareAppCommand, bareAppRequirements, isBareApp } from '@slipway/kit/host/asgi-app';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { UsageError } from '../failures.ts';
+import { CONTAINERFILES, importsRunpod, PROGRAMS } from './folder-type.ts';
 
 /** How a folder is built. */
 export interface BuildPlan {
@@ -13,40 +16,63 @@ export interface BuildPlan {
   about: string;
 }
 
-const OWN = ['Containerfile', 'Dockerfile'];
-/** Names of handlers, the most usual first. */
-const HANDLERS = ['handler.py', 'rp_handler.py', 'main.py', 'src/handler.py', 'src/rp_handler.py'];
 /** Base of images that are made for a handler. */
 export const BASE_DEFAULT = 'docker.io/library/python:3.12-slim';
 
-/** Returns the plan. `base`: image that a handler is added to. Throws UsageError if the folder has neither. */
-export function planOf(folder: string, base: string): BuildPlan {
-  const own = OWN.find((name) => existsSync(join(folder, name)));
+/**
+ * Returns the plan. `base`: image that the program is added to. `type`: of the endpoint. Throws UsageError if the
+ * folder has neither a Containerfile nor a program of that type.
+ */
+export function planOf(folder: string, base: string, type: EndpointType.QB | EndpointType.LB): BuildPlan {
+  const own = CONTAINERFILES.find((name) => existsSync(join(folder, name)));
   if (own !== undefined) return { text: undefined, file: join(folder, own), about: `by its ${own}` };
-  const handler = HANDLERS.find((name) => existsSync(join(folder, name)));
-  if (handler === undefined)
+  const program = PROGRAMS[type].find((name) => existsSync(join(folder, name)));
+  if (program === undefined) {
+    const wanted = type === EndpointType.LB ? 'server' : 'handler';
     throw new UsageError(
-      `${folder} has no Containerfile or Dockerfile, and no handler (${HANDLERS.join(', ')}). ` +
-        '"slipway init" makes a folder with both.',
+      `${folder} has no Containerfile or Dockerfile, and no ${wanted} (${PROGRAMS[type].join(', ')}). ` +
+        '"slipway init" makes a folder with a Containerfile and a handler.',
     );
+  }
+  const text = type === EndpointType.LB ? serverFile(folder, program, base) : handlerFile(folder, program, base);
+  return { text, file: undefined, about: `of ${program} on ${base}` };
+}
+
+/** Returns the text for a handler of jobs. */
+function handlerFile(folder: string, handler: string, base: string): string {
+  const requirements = join(folder, 'requirements.txt');
+  if (!existsSync(requirements) && importsRunpod(join(folder, handler)))
+    throw new UsageError(`${handler} imports runpod: name it in ${requirements}.`);
+  return containerfileOf(folder, base, { command: ['python', '-u', handler] });
+}
+
+/** Returns the text for a server. It must not listen on loopback, which is its container's own. */
+function serverFile(folder: string, server: string, base: string): string {
+  const env = ['ENV HOST=0.0.0.0'];
+  if (!isBareApp(join(folder, server)))
+    return containerfileOf(folder, base, { env, command: ['python', '-u', server] });
+  const requirements = join(folder, 'requirements.txt');
+  if (!existsSync(requirements) && base === BASE_DEFAULT)
+    throw new UsageError(`${server} needs its packages: name them in ${requirements}. uvicorn serves the app.`);
+  const more = existsSync(requirements) ? bareAppRequirements(requirements) : [];
+  return containerfileOf(folder, base, { env, more, command: bareAppCommand('python', server) });
+}
+
+function containerfileOf(
+  folder: string,
+  base: string,
+  { env = [], more = [], command }: { env?: readonly string[]; more?: readonly string[]; command: readonly string[] },
+): string {
   const hasRequirements = existsSync(join(folder, 'requirements.txt'));
-  if (!hasRequirements && importsRunpod(join(folder, handler)))
-    throw new UsageError(`${handler} imports runpod: name it in ${join(folder, 'requirements.txt')}.`);
-  return { text: containerfileOf(handler, base, hasRequirements), file: undefined, about: `of ${handler} on ${base}` };
-}
-
-function importsRunpod(file: string): boolean {
-  return /^\s*(import|from)\s+runpod\b/m.test(readFileSync(file, 'utf8'));
-}
-
-function containerfileOf(handler: string, base: string, hasRequirements: boolean): string {
-  const requirements = ['COPY requirements.txt .', 'RUN pip install --no-cache-dir -r requirements.txt'];
+  const packages = [...(hasRequirements ? ['-r requirements.txt'] : []), ...more];
   return [
     `FROM ${base}`,
     'WORKDIR /app',
-    ...(hasRequirements ? requirements : []),
+    ...env,
+    ...(hasRequirements ? ['COPY requirements.txt .'] : []),
+    ...(packages.length > 0 ? [`RUN pip install --no-cache-dir ${packages.join(' ')}`] : []),
     'COPY . .',
-    `CMD ${JSON.stringify(['python', '-u', handler])}`,
+    `CMD ${JSON.stringify(command)}`,
     '',
   ].join('\n');
 }

@@ -1,13 +1,14 @@
 /** The example request in a folder, which its endpoint carries. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isJsonObject, parseExact } from '@slipway/kit/bytes/exact-json';
 import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { UsageError } from '../failures.ts';
 
 /** File of a job, which the worker SDK's own local mode reads too. */
 export const JOB_FILE = 'test_input.json';
 /** File of a request to a load-balancing endpoint. */
-const REQUEST_FILE = 'test_request.json';
+export const REQUEST_FILE = 'test_request.json';
 /** Longest example that an endpoint carries, in bytes. */
 const EXAMPLE_BYTES_MAX = 65_536;
 
@@ -20,7 +21,7 @@ export function exampleOfFolder(folder: string, type: EndpointType): string | un
   if (!existsSync(file)) return undefined;
   const value = parse(file);
   const example = type === EndpointType.LB ? value : inputOf(value);
-  if (!isObject(example))
+  if (!isJsonObject(example))
     throw new UsageError(
       type === EndpointType.LB
         ? `${file} must be a JSON object, as {"path": "/chat", "body": {…}}.`
@@ -32,17 +33,12 @@ export function exampleOfFolder(folder: string, type: EndpointType): string | un
 
 /** Returns the member `input` of a job. `undefined` if there is none. */
 export function inputOf(job: unknown): unknown {
-  return isObject(job) ? job['input'] : undefined;
-}
-
-/** Returns whether a value is a JSON object. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(job) ? job['input'] : undefined;
 }
 
 function parse(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+    return parseExact(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new UsageError(`${file} cannot be read as JSON: ${(error as Error).message}.`);
   }

@@ -11,6 +11,7 @@ import type { BuildOptions } from '../build/build-image.ts';
 import { buildImage, isFolder, isPath, isThere, nameOfFolder } from '../build/build-image.ts';
 import { BASE_DEFAULT } from '../build/containerfile.ts';
 import { exampleOfFolder } from '../build/folder-example.ts';
+import { whyLoadBalancing } from '../build/folder-type.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { RejectedError, UsageError } from '../failures.ts';
@@ -45,9 +46,9 @@ export function addDeploy(program: Command, cli: Cli): void {
     usage: 'deploy [folder-or-command...]',
     description:
       'Make an endpoint from an image or a folder, or change the one of this --name, whose workers are then replaced ' +
-      'without a gap. A folder has a Containerfile, or a handler.py with its requirements.txt; Podman or Docker ' +
-      'builds it here; its test_input.json becomes the example of the endpoint. With --input, run a job on it and ' +
-      'show its result. A command for the image follows --.',
+      'without a gap. A folder has a Containerfile, or a handler.py (of HTTP servers: app.py) with its ' +
+      'requirements.txt; Podman or Docker builds it here; its test_input.json or test_request.json becomes the ' +
+      'example of the endpoint. With --input, run a job on it and show its result. A command for the image follows --.',
     examples: [
       'deploy ./ocr --push registry.example/me/ocr --input @ocr/test_input.json',
       'deploy --image registry.example/ocr:3 --gpu "NVIDIA L4" --env MODEL=small',
@@ -67,12 +68,14 @@ export function addDeploy(program: Command, cli: Cli): void {
   );
 }
 
-async function deploy(cli: Cli, words: string[], options: DeployOptions): Promise<void> {
+async function deploy(cli: Cli, words: string[], given: DeployOptions): Promise<void> {
   const { output } = cli;
+  const options = given.type === undefined ? withTypeOfFolder(cli, words, given) : given;
   // Read first: a wrong input must not leave an endpoint behind.
   const input = options.input === undefined ? undefined : (await readInput(cli, options.input)).toString();
   if (input !== undefined && options.type === EndpointType.LB)
     throw new UsageError('--input is for endpoints with a queue; send requests to a load-balancing one.');
+  cli.mustFinish = true;
   const endpoint = await releaseOf(cli, words, options);
   output.result(presentEndpoint(endpoint), () => output.fields(endpointFields(endpoint, output.nowMs())));
   if (input !== undefined) {
@@ -81,6 +84,15 @@ async function deploy(cli: Cli, words: string[], options: DeployOptions): Promis
     return runJob(cli, { endpoint: endpoint.id, input, wait: true });
   }
   output.note(`Go on: slipway ${nextStep(endpoint)} ${endpoint.id}`);
+}
+
+/** Adds the type if a folder is named whose files are for load balancing. */
+function withTypeOfFolder(cli: Cli, [folder]: string[], options: DeployOptions): DeployOptions {
+  if (options.image !== undefined || !isFolder(cli, folder)) return options;
+  const why = whyLoadBalancing(resolve(cli.config.workingDir, folder));
+  if (why === '') return options;
+  cli.output.note(`${folder} ${why}, so its endpoint is load-balancing. For a queue: --type qb`);
+  return { ...options, type: EndpointType.LB };
 }
 
 /** Returns the command that shows how the endpoint works, without its id. */

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bareAppCommand, bareAppRequirements, isBareApp } from '@slipway/kit/host/asgi-app';
 import type { ExampleRequest } from '../example-request.ts';
 import { exampleJob, exampleRequest } from '../example-request.ts';
 import type { VenvDeps } from '../python/python-venv.ts';
 import { makeVenv } from '../python/python-venv.ts';
-import { bareAppCommand, bareAppRequirements, isBareApp } from './bare-app.ts';
 import { checkSyntax } from './check-handler.ts';
 
 /** A handler that can be served. */
@@ -83,7 +83,7 @@ async function handlerCommand({ file, lb }: HandlerFile, venvDir: string, deps: 
 export function requirementsOf(file: string, lb = false): { file?: string; more: string[] } {
   const listed = join(dirname(file), 'requirements.txt');
   if (lb) {
-    const more = isBareApp(file) ? bareAppRequirements(file) : [];
+    const more = isBareApp(file) ? bareAppRequirements(listed) : [];
     return existsSync(listed) ? { file: listed, more } : { more };
   }
   if (!existsSync(listed)) return { more: [RUNPOD_REQUIREMENT] };

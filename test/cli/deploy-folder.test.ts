@@ -1,8 +1,10 @@
 // test: alone, postgres, 10 s
 /** `slipway deploy FOLDER` with a real Podman, a real registry and core: built, pushed, released, released again. */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { whyLoadBalancing } from '@slipway/cli/build/folder-type';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
 import { podmanSkip, startPodman } from '../helpers/engines/podman.ts';
@@ -78,13 +80,18 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
       code: 2,
       stderr: /test_input\.json must have a JSON object as "input"/,
     });
-    write('test_input.json', '{"input": {"image": "a.png"}}\n');
+    // As a JavaScript number, this id would be another one.
+    write('test_input.json', '{"input": {"image": "a.png", "id": 9007199254740993}}\n');
     const { code, stderr } = await cli.run('deploy', './ocr', '--base', BASE_IMAGE, '--name', 'here', ...settings);
     t.equal(code, 0, stderr);
     t.match(stderr, /is in podman of this machine only/);
     t.match(stderr, /Go on: slipway jobs run --wait --endpoint [a-z0-9]{14}\n/);
     const [made] = await endpoints();
-    t.equal(made!.exampleInput, '{"image":"a.png"}', 'the job of the folder is the example of the endpoint');
+    t.equal(
+      made!.exampleInput,
+      '{"image":"a.png","id":9007199254740993}',
+      'the job of the folder is the example of the endpoint',
+    );
     await cli.run('jobs', 'run', '--endpoint', 'here', '--input', '@ocr/test_input.json');
     const { jobs } = await call(
       core.clients.jobs,
@@ -98,7 +105,11 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
       { endpointId: made!.id, jobId: jobs[0]!.id },
       core.key,
     );
-    t.equal(input.toString(), '{"image":"a.png"}', 'and its input is that of the job, not the whole job');
+    t.equal(
+      input.toString(),
+      '{"image":"a.png","id":9007199254740993}',
+      'and its input is that of the job, not the whole job',
+    );
     const image = made!.template!.imageName;
     t.match(image, /^localhost\/ocr:[0-9a-f]{12}$/);
     t.match(
@@ -129,13 +140,52 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
     t.not(await imageOf(), image);
   });
 
+  await t.test('a folder with an HTTP server becomes a load-balancing endpoint', async (t) => {
+    const chat = join(cli.cwd, 'chat');
+    mkdirSync(chat);
+    const put = (name: string, text: string): void => writeFileSync(join(chat, name), text);
+    put('app.py', 'from fastapi import FastAPI\napp = FastAPI()\n');
+    t.match(await cli.run('deploy', './chat'), { code: 2, stderr: /app\.py needs its packages: name them in / });
+    t.match(await cli.run('deploy', './chat', '--type', 'qb'), { code: 2, stderr: /and no handler \(handler\.py, / });
+    const on = ['--base', BASE_IMAGE, ...settings];
+    t.match(await cli.run('deploy', './chat', '--input', '{}', ...on), {
+      code: 2,
+      stderr: /--input is for endpoints with/,
+    });
+    const { code, stderr } = await cli.run('deploy', './chat', ...on);
+    t.equal(code, 0, stderr);
+    t.match(
+      stderr,
+      /\.\/chat has an HTTP server, app\.py, so its endpoint is load-balancing\. For a queue: --type qb\n/,
+    );
+    const made = async () => (await endpoints()).find(({ name }) => name === 'chat')!;
+    const image = (await made()).template!.imageName;
+    t.equal((await made()).type, EndpointType.LB);
+    const format = ['--format', '{{.Config.Env}} {{.Config.Cmd}}'];
+    t.match(await podman.cli('image', 'inspect', ...format, image), /HOST=0\.0\.0\.0[^]*uvicorn\.run[^]* app\.py\]/);
+    put('test_request.json', '{"path": "/chat", "body": {"id": 9007199254740993}}');
+    put('Containerfile', `FROM ${BASE_IMAGE}\nCOPY app.py /\n`);
+    t.match(await cli.run('deploy', './chat', '--name', 'chat', ...on), {
+      code: 0,
+      stderr: /has a test_request\.json, so/,
+    });
+    t.match(await made(), { version: 1, exampleInput: '{"path":"/chat","body":{"id":9007199254740993}}' });
+    for (const text of ['from flask import Flask\n', 'import uvicorn\n', 'from http.server import HTTPServer\n']) {
+      const folder = mkdtempSync(join(cli.cwd, 'server-'));
+      writeFileSync(join(folder, 'main.py'), text);
+      t.equal(whyLoadBalancing(folder), 'has an HTTP server, main.py', text);
+      writeFileSync(join(folder, 'main.py'), `${text}import runpod\n`);
+      t.equal(whyLoadBalancing(folder), '', 'a handler may be a client or server of others');
+    }
+  });
+
   await t.test('a registry that rejects the login', async (t) => {
     writeFileSync(authFile, '{}');
     write('handler.py', 'print("third")\n');
     const { code, stderr } = await cli.run('deploy', './ocr', ...push, ...settings);
     t.equal(code, 1);
     t.match(stderr, /podman failed, pushing /);
-    t.match((await endpoints()).map(({ version }) => version).toSorted(), [0, 1], 'nothing was released');
+    t.match((await endpoints()).map(({ version }) => version).toSorted(), [0, 1, 1], 'nothing was released');
   });
 
   await t.test('two folders of the same name at once: each endpoint gets its own image', async (t) => {

@@ -2,9 +2,9 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exampleCurl, exampleInput, exampleRequest } from '@slipway/dev/example-request';
-import { isBareApp } from '@slipway/dev/handler/bare-app';
 import { distinctName, handlerName, prepareHandler, requirementsOf } from '@slipway/dev/handler/handler';
 import { UsageError } from '@slipway/dev/options';
+import { isBareApp } from '@slipway/kit/host/asgi-app';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 import { scratch } from '../helpers/scratch.ts';
@@ -49,6 +49,7 @@ t.test('a JavaScript handler', async (t) => {
 t.test('the example that an endpoint carries', async (t) => {
   const cases: [lb: boolean, method: string, path: string, body: string | undefined, example: string][] = [
     [false, 'POST', '/runsync', '{"input":{"a":1}}', '{"a":1}'],
+    [false, 'POST', '/runsync', '{"input":{"id":9007199254740993}}', '{"id":9007199254740993}'],
     [false, 'POST', '/runsync', '{"input":{}}', ''],
     [false, 'POST', '/runsync', '{"input":"text"}', ''],
     [false, 'POST', '/runsync', 'null', ''],

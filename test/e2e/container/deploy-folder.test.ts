@@ -51,6 +51,28 @@ t.test('from a folder to the first answer', { skip: podmanSkip || skipWithoutPyt
     t.match(stdout, /"greeting": "hello Slipway"/);
   });
 
+  await t.test('a folder with an ASGI app: its answer', async (t) => {
+    const chat = join(cli.cwd, 'chat');
+    mkdirSync(chat);
+    const app = ['from fastapi import FastAPI', 'app = FastAPI()', '@app.get("/greet")', 'def greet(name: str):'];
+    writeFileSync(join(chat, 'app.py'), [...app, '    return {"greeting": "hello " + name}', ''].join('\n'));
+    const { code, stdout, stderr } = await cli.run(
+      'deploy',
+      './chat',
+      '--compute',
+      'cpu',
+      '--base',
+      WITH_SDK,
+      '--json',
+    );
+    t.equal(code, 0, stderr);
+    const { id, type } = JSON.parse(stdout) as { id: string; type: string };
+    t.equal(type, 'LB');
+    const headers = { authorization: `Bearer ${system.key}` };
+    const answer = await fetch(`${system.url}/v2/${id}/greet?name=Slipway`, { headers });
+    t.same(await answer.json(), { greeting: 'hello Slipway' });
+  });
+
   await t.test('the same command after a change', async (t) => {
     write('handler.py', handler('good evening'));
     const { code, stdout, stderr } = await cli.run(...deploy);

@@ -1,6 +1,5 @@
 /** Serves a Python file that makes an ASGI app and starts no server for it. */
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 
 /** Release of uvicorn for apps whose requirements do not list it. */
 const UVICORN_REQUIREMENT = 'uvicorn==0.54.0';
@@ -42,14 +41,13 @@ export function isBareApp(file: string): boolean {
   return APP.test(text) && !SERVES.test(text);
 }
 
-/** Returns the command line that serves the app. */
+/** Returns the command line that serves the app on HOST (default: loopback) and PORT. */
 export function bareAppCommand(python: string, file: string): string[] {
   return [python, '-u', '-c', RUN, file];
 }
 
-/** Returns uvicorn, unless the requirements beside the file list it. */
-export function bareAppRequirements(file: string): string[] {
-  const listed = join(dirname(file), 'requirements.txt');
-  const text = existsSync(listed) ? readFileSync(listed, 'utf8') : '';
+/** Returns uvicorn, unless a file of requirements, which may be missing, lists it. */
+export function bareAppRequirements(requirementsFile: string): string[] {
+  const text = existsSync(requirementsFile) ? readFileSync(requirementsFile, 'utf8') : '';
   return /^\s*uvicorn\b(?!-)/im.test(text) ? [] : [UVICORN_REQUIREMENT];
 }
