@@ -1,4 +1,4 @@
-/** `slipway errors`: shows why jobs of an endpoint failed, and retries the jobs of one group. */
+/** `slipway errors`: shows why jobs or requests of an endpoint failed, and retries the jobs of one group. */
 
 import { jobErrorsRecord } from '@slipway/facades/resources/endpoints/present-job-errors';
 import { printable } from '@slipway/kit/log/printable';
@@ -12,6 +12,7 @@ import { ago, count } from '../output/words.ts';
 import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { WATCH, watched } from '../shared/watch.ts';
+import { isLoadBalancing, showFailedRequests } from './request-stats.ts';
 
 interface ErrorsOptions {
   since?: number;
@@ -30,10 +31,14 @@ export function addErrors(program: Command, cli: Cli): void {
     usage: 'errors [endpoint]',
     description:
       'Show the latest errors of jobs of an endpoint, grouped by text without numbers and ids; or retry the jobs ' +
-      'of one group.',
+      'of one group. With load balancing: the latest requests that failed.',
     examples: ['errors ocr', 'errors ocr --since 30m --json', 'errors ocr --retry 5d41402abc4b2a76'],
   })
-    .option('--since <time>', 'how far back from now, 1m to 7d; default 1d', span)
+    .option(
+      '--since <time>',
+      'how far back from now, 1m to 7d; default 1d; with load balancing 1m to 12h, default 1h',
+      span,
+    )
     .option('--retry <group>', 'queue all jobs of this group again', errorGroup)
     .option(...WATCH)
     .action(
@@ -47,6 +52,7 @@ export function addErrors(program: Command, cli: Cli): void {
 
 async function showErrors(cli: Cli, named: string | undefined, spanMs: number): Promise<void> {
   const endpointId = await endpointIdOf(cli, named);
+  if (await isLoadBalancing(cli, endpointId)) return showFailedRequests(cli, endpointId, spanMs);
   const found = await cli.core.jobs.call((client) => client.listErrors, { endpointId, spanMs, groupId: '' });
   const { output } = cli;
   const { groups, groupCount, jobs, more } = found;
@@ -76,6 +82,8 @@ async function retryGroup(
   { groupId, spanMs }: { groupId: string; spanMs: number },
 ): Promise<void> {
   const endpointId = await endpointIdOf(cli, named);
+  if (await isLoadBalancing(cli, endpointId))
+    throw new UsageError('--retry is for jobs. Requests to a load-balancing endpoint are not kept: send them again.');
   const {
     groups: [group],
   } = await cli.core.jobs.call((client) => client.listErrors, { endpointId, groupId, spanMs });

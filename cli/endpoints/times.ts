@@ -1,4 +1,4 @@
-/** `slipway times`: how long jobs of an endpoint waited and ran lately. */
+/** `slipway times`: how long jobs of an endpoint waited and ran lately, or how long its requests took. */
 
 import { jobTimesRecord } from '@slipway/facades/resources/endpoints/present-job-times';
 import type { JobTimes, Percentiles } from '@slipway/proto/gen/slipway/v1/endpoint_service';
@@ -9,14 +9,15 @@ import { span } from '../option-values.ts';
 import { measured } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { WATCH, watched } from '../shared/watch.ts';
+import { isLoadBalancing, showRequestTimes } from './request-stats.ts';
 
 /** Adds the command. */
 export function addTimes(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'times [endpoint]',
     description:
-      'Show how long jobs of an endpoint waited and ran lately, as percentiles, by steps of time and in all. ' +
-      'Jobs count when they end.',
+      'Show how long jobs of an endpoint waited and ran lately, as percentiles, by steps of time and in all. With ' +
+      'load balancing: how many requests came, and how long they took. Jobs and requests count when they end.',
     examples: ['times ocr', 'times ocr --since 12h', 'times ocr --since 10m --json'],
   })
     .option('--since <time>', 'how far back from now, 1m to 12h; default 1h', span)
@@ -28,6 +29,7 @@ export function addTimes(program: Command, cli: Cli): void {
 
 async function showTimes(cli: Cli, named: string | undefined, spanMs: number): Promise<void> {
   const endpointId = await endpointIdOf(cli, named);
+  if (await isLoadBalancing(cli, endpointId)) return showRequestTimes(cli, endpointId, spanMs);
   const times = await cli.core.endpoints.call((client) => client.getJobTimes, { endpointId, spanMs });
   const { total, steps } = times;
   cli.output.result(jobTimesRecord(times), () => showSteps(cli, total && steps.length > 0 ? [...steps, total] : []));
