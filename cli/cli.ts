@@ -41,6 +41,11 @@ export class Cli {
   readonly replacesProcess: boolean;
   /** Exit code of a command that threw no error. */
   exitCode = 0;
+  /**
+   * Whether the command is to reach its end although nobody reads its output any more, because it has changed
+   * something, or is about to. Default: false, so that `head` ends a list.
+   */
+  mustFinish = false;
   #options: TargetOptions = {};
   #target: Target | undefined;
   #isAnnounced = false;
@@ -92,7 +97,7 @@ export class Cli {
   connectWith(apiKey: string, keySource: string): KeyedCore {
     const { transport, clock, random, stopping } = this;
     const { address, tls } = this.target;
-    const onChange = (): void => this.#announce();
+    const onChange = (): void => this.#begin();
     return new KeyedCore({ address, tls, apiKey, keySource, transport, clock, random, stopping, onChange });
   }
 
@@ -107,8 +112,9 @@ export class Cli {
     return this.connectWith(key, source);
   }
 
-  /** Says where a change goes, unless the user named the place or works beside `npm start`. */
-  #announce(): void {
+  /** Begins a change. Says where it goes, unless the user named the place or works beside `npm start`. */
+  #begin(): void {
+    this.mustFinish = true;
     const { context, isUsual, address } = this.target;
     if (isUsual && !this.#isAnnounced) this.output.note(`Context ${context} (${address})`);
     this.#isAnnounced = true;

@@ -1,6 +1,9 @@
 /** Reads and writes the contexts of this user: installations that commands go to, with their keys. */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
+import { retry } from '@slipway/kit/lifecycle/retry';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import { UsageError } from './failures.ts';
 
 /** One installation. Absent members are unknown. */
@@ -19,12 +22,15 @@ export interface Context {
 }
 
 /** Content of the file. */
-export interface Contexts {
+interface Contexts {
   /** Name of the context in use. `undefined`: none, so commands go to a local `npm start`. */
   current?: string | undefined;
   contexts: Record<string, Context>;
 }
 
+/** Wait for another command that changes the file, in milliseconds. A change takes less than one. */
+const LOCK_PAUSE = { firstMs: 5, maxMs: 100 };
+const LOCK_MS_MAX = 5_000;
 const OTHERS = 0o077;
 const NAME = /^[\w][\w.-]{0,63}$/;
 const MEMBERS = ['core', 'coreCa', 'key', 'rootKey', 'endpoint', 'url'] as const;
@@ -45,18 +51,53 @@ export function readContexts(file: string | undefined): Contexts {
   return parseContexts(text, file);
 }
 
-/** Writes the file atomically, readable by its owner only, and returns its path. Throws UsageError. */
-export function writeContexts(file: string | undefined, contexts: Contexts): string {
+/** Dependencies of a change: those of a command. */
+interface ChangeParts {
+  config: { contextFile: string | undefined };
+  clock: Clock;
+  random: Random;
+  stopping: AbortSignal;
+}
+
+/**
+ * Replaces the contexts by those that `change` returns, and returns both. One command at a time: a change that another
+ * command makes meanwhile is not lost. Throws UsageError.
+ */
+export async function changeContexts(
+  { config, clock, random, stopping }: ChangeParts,
+  change: (contexts: Contexts) => Contexts,
+): Promise<{ before: Contexts; after: Contexts }> {
+  const { contextFile: file } = config;
   if (file === undefined) throw new UsageError('There is no home folder for contexts: set HOME or XDG_CONFIG_HOME.');
-  const part = `${file}.part`;
+  const failed = (error: unknown): never => {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code ?? String(error)}).`);
+  };
+  const folder = dirname(file);
+  const lock = async (): Promise<() => void> => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return lockFolder(folder, 'command');
+  };
+  const mayHelp = (error: unknown): boolean => error instanceof FolderLockedError;
+  const options = { clock, random, pause: LOCK_PAUSE, forMs: LOCK_MS_MAX, signal: stopping, mayHelp };
+  const unlock = await retry(lock, options).catch(failed);
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(part, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
-    renameSync(part, file);
+    const before = readContexts(file);
+    const after = change(before);
+    write(file, after);
+    return { before, after };
   } catch (error) {
-    throw new UsageError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+    return failed(error);
+  } finally {
+    unlock();
   }
-  return file;
+}
+
+/** Writes the file atomically, readable by its owner only. */
+function write(file: string, contexts: Contexts): void {
+  const part = `${file}.${process.pid}.part`;
+  writeFileSync(part, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
+  renameSync(part, file);
 }
 
 /** Returns the name of a context. Throws UsageError if it is not valid. */

@@ -28,30 +28,36 @@ interface MainDependencies {
   stopping: AbortSignal;
   /** See CliParts. Default: false. */
   replacesProcess?: boolean;
+  /** Called before the command runs. */
+  onStart?(cli: Cli): void;
 }
 
 /** Runs a command line with the streams of this process. `args` are those after the program's name. */
 export async function main(args: readonly string[]): Promise<number> {
   const stopping = new AbortController();
   for (const signal of SIGNALS) process.on(signal, () => stopping.abort(new InterruptedError(signal)));
-  watchOutputs();
+  const outputs = watchOutputs();
   const { stdout, stderr, stdin } = process;
   // With an IPC channel another Node waits for this process, and ends it when it is killed itself.
   const replacesProcess = !process.connected;
-  return await runCommand(args, {
+  const code = await runCommand(args, {
     config: readCliConfig,
     stdout,
     stderr,
     stdin,
     stopping: stopping.signal,
     replacesProcess,
+    onStart: (cli) => {
+      outputs.cli = cli;
+    },
   });
+  return code === EXIT.ok && outputs.failed ? EXIT.refused : code;
 }
 
 /** Runs a command line with the given streams. */
 export async function runCommand(
   args: readonly string[],
-  { config: read, stdout, stderr, stdin, stopping, replacesProcess = false }: MainDependencies,
+  { config: read, stdout, stderr, stdin, stopping, replacesProcess = false, onStart }: MainDependencies,
 ): Promise<number> {
   const output = new Output(stdout, stderr, systemClock);
   // Errors of usage come before options are known.
@@ -68,11 +74,14 @@ export async function runCommand(
     stdin,
     replacesProcess,
   });
+  onStart?.(cli);
   const program = buildProgram(cli, { out: (text) => stdout.write(text), err: (text) => stderr.write(text) });
   try {
     await program.parseAsync(expandNoun(program, args), { from: 'user' });
     return cli.exitCode;
   } catch (error) {
+    // The exit code stands, whether or not its reason can be written.
+    cli.mustFinish = true;
     return report(error, output, suggestionFor(program, args));
   } finally {
     output.clearProgress();
@@ -97,15 +106,22 @@ function readConfig(read: () => CliConfig, output: Output): CliConfig | undefine
   }
 }
 
-/** Exits when an output fails. EPIPE is no error: a reader such as `head` may stop early. A full disk is one. */
-function watchOutputs(): void {
+/**
+ * Exits when an output fails. EPIPE is no error: a reader such as `head` may stop early. A full disk is one. A command
+ * that changes something continues to its end, so that it is never half done.
+ */
+function watchOutputs(): { cli?: Cli; failed: boolean } {
+  const outputs: ReturnType<typeof watchOutputs> = { failed: false };
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(EXIT.ok);
-      if (stream === process.stdout) process.stderr.write(`error: The output cannot be written: ${error.message}\n`);
-      process.exit(EXIT.refused);
+      const isGone = error.code === 'EPIPE';
+      if (stream === process.stdout && !isGone && !outputs.failed)
+        process.stderr.write(`error: The output cannot be written: ${error.message}\n`);
+      outputs.failed ||= !isGone;
+      if (!outputs.cli?.mustFinish) process.exit(isGone ? EXIT.ok : EXIT.refused);
     });
   }
+  return outputs;
 }
 
 /** Writes the reason for a failure and returns the exit code. */

@@ -10,6 +10,7 @@ import type { Changes } from '../changes.ts';
 import { changesOf } from '../changes.ts';
 import type { Cli } from '../cli.ts';
 import { RejectedError } from '../failures.ts';
+import { count } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import type { Account } from './account.ts';
 import { isRecord } from './check-values.ts';
@@ -37,21 +38,30 @@ export class PlanExecutor {
     };
   }
 
-  /** Carries out the steps in their order. Throws what core says about the first that fails, with its name. */
+  /**
+   * Carries out the steps in their order. Throws what core says about the first that fails, with its name. Notes how
+   * far it came.
+   */
   async run(steps: readonly Step[]): Promise<void> {
-    for (const step of steps) {
+    const { output } = this.#cli;
+    const changes = steps.filter(({ action }) => action !== 'keep');
+    for (const [done, step] of changes.entries()) {
       const what = `${WORDS[step.section]} ${step.name}`;
-      this.#cli.output.progress(`${step.action} ${what}`);
+      output.progress(`${step.action} ${what}`);
       try {
         const id = await this.#carryOut(step);
         if (id !== undefined) this.#ids[step.section].set(step.name, id);
         step.id ??= id;
       } catch (error) {
+        if (done > 0)
+          output.note(
+            `${done} of ${count(changes.length, 'change')} made. The same command continues with the others.`,
+          );
         if (!(error instanceof CoreError)) throw error;
         throw new CoreError(error.reason, `${what}: ${error.message}`, { cause: error.cause });
       }
     }
-    this.#cli.output.clearProgress();
+    output.clearProgress();
   }
 
   /** Returns the id of what was created. */

@@ -23,6 +23,7 @@ export interface ApplyOptions {
 export async function runApply(cli: Cli, options: ApplyOptions): Promise<void> {
   const { output } = cli;
   if (options.schema) return output.line(JSON.stringify(jsonSchema(), null, 2));
+  cli.mustFinish = options.dryRun !== true;
   if (options.file === undefined) throw new UsageError('Which file? Name it with -f; a folder stands for its *.yaml.');
   const wanted = await readDesired(cli, options.file);
   const account = await readAccount(cli);

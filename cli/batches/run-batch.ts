@@ -1,4 +1,5 @@
 /** `slipway batches run`. */
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { delay } from '@slipway/kit/time/clock';
 import type { Batch } from '@slipway/proto/gen/slipway/v1/batch_service';
@@ -27,7 +28,7 @@ export async function runBatch(cli: Cli, given: string, options: RunOptions): Pr
   const { wait = false, output: results } = options;
   if (results !== undefined && !wait) throw new UsageError('--output needs --wait: the results come at the end.');
   const path = resolve(cli.config.workingDir, given);
-  if (results !== undefined && resolve(cli.config.workingDir, results) === path)
+  if (results !== undefined && isSameFile(resolve(cli.config.workingDir, results), path))
     throw new UsageError('--output names the file of the requests itself; the results would take their place.');
   const route = options.route ?? (await readRoute(path));
   // Before the upload, so that it does not fail hours later because the file cannot be written.
@@ -42,6 +43,12 @@ export async function runBatch(cli: Cli, given: string, options: RunOptions): Pr
   } finally {
     await file?.close();
   }
+}
+
+/** Returns whether two paths lead to one file, also by links. */
+function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return a === b || (one !== undefined && one.dev === other?.dev && one.ino === other.ino);
 }
 
 async function createBatch(cli: Cli, inputFileId: string, route: string): Promise<Batch> {

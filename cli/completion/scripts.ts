@@ -21,7 +21,8 @@ _slipway() {
   done < <("\${words[1]}" completion words -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
   if (( \${#found} )); then _describe slipway found; else _files; fi
 }
-compdef _slipway slipway
+# As an autoloaded function this file is run by the first completion, and else by "source".
+if [[ $funcstack[1] == _slipway ]]; then _slipway "$@"; else compdef _slipway slipway; fi
 `;
 
 const FISH = `# fish completion of slipway

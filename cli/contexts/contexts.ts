@@ -5,8 +5,8 @@ import { isWrongPin, trustOf, wrongPin } from '@slipway/kit/net/core-tls';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import type { Context, Contexts } from '../context-file.ts';
-import { checkContextName, contextNamed, LOCAL, readContexts, writeContexts } from '../context-file.ts';
+import type { Context } from '../context-file.ts';
+import { changeContexts, checkContextName, contextNamed, LOCAL, readContexts } from '../context-file.ts';
 import { UsageError } from '../failures.ts';
 import { checkAddress } from '../target.ts';
 
@@ -129,11 +129,27 @@ function showContext({ config, output }: Cli, named: string | undefined): void {
   );
 }
 
-function addContext(cli: Cli, name: string, { endpoint, url }: AddOptions): void {
-  const { config, targetOptions } = cli;
+async function addContext(cli: Cli, name: string, options: AddOptions): Promise<void> {
+  const { output } = cli;
   checkContextName(name);
-  const contexts = readContexts(config.contextFile);
-  const known = contexts.contexts[name];
+  const { after } = await changeContexts(cli, ({ current, contexts }) => ({
+    // The first one is used at once.
+    current: current ?? (Object.keys(contexts).length === 0 ? name : undefined),
+    contexts: { ...contexts, [name]: changedContext(cli, contexts[name], options) },
+  }));
+  const shown = presentContext(name, contextNamed(after, name), after.current === name);
+  output.result(shown, () => {
+    output.line(`Context ${name} is ${shown.isCurrent ? 'in use' : `stored; "slipway context use ${name}" uses it`}.`);
+    if (!shown.hasKey) output.note(`It has no key yet: slipway login --context ${name}`);
+  });
+}
+
+/** Returns the context with what the options give. A key never moves to another core. */
+function changedContext(
+  { config, targetOptions }: Cli,
+  known: Context | undefined,
+  { endpoint, url }: AddOptions,
+): Context {
   const core = targetOptions.core ?? known?.core;
   const coreCa = targetOptions.coreCa ?? targetOptions.caFile ?? known?.coreCa;
   const context = {
@@ -141,46 +157,36 @@ function addContext(cli: Cli, name: string, { endpoint, url }: AddOptions): void
     ...(endpoint !== undefined && { endpoint }),
     ...(url !== undefined && { url }),
   };
-  // A key never moves to another core.
-  const kept = known?.core === context.core ? known : {};
-  save(cli, contexts, name, { ...kept, ...context });
+  return { ...(known?.core === context.core ? known : {}), ...context };
 }
 
-function useContext(cli: Cli, name: string): void {
-  const { config, output } = cli;
-  const { contexts, ...rest } = readContexts(config.contextFile);
-  if (name !== LOCAL) contextNamed({ contexts }, name);
-  writeContexts(config.contextFile, { ...rest, current: name === LOCAL ? undefined : name, contexts });
-  output.result({ current: name === LOCAL ? null : name }, () =>
-    output.line(
-      name === LOCAL
-        ? 'Commands now go to the npm start of this machine.'
-        : `Commands now go to ${name} (${contexts[name]!.core}).`,
-    ),
-  );
-}
-
-function removeContext({ config, output }: Cli, name: string): void {
-  const { current, contexts } = readContexts(config.contextFile);
-  contextNamed({ contexts }, name);
-  const rest = Object.fromEntries(Object.entries(contexts).filter(([other]) => other !== name));
-  writeContexts(config.contextFile, { current: current === name ? undefined : current, contexts: rest });
-  output.result({ name, removed: true }, () =>
-    output.line(
-      `Context ${name} is forgotten.${current === name ? ' Commands go to the npm start of this machine.' : ''}`,
-    ),
-  );
-}
-
-/** Stores a context, and uses it if it is the first. */
-function save({ config, output }: Cli, { current, contexts }: Contexts, name: string, context: Context): void {
-  const inUse = current ?? (Object.keys(contexts).length === 0 ? name : undefined);
-  writeContexts(config.contextFile, { current: inUse, contexts: { ...contexts, [name]: context } });
-  const shown = presentContext(name, context, inUse === name);
-  output.result(shown, () => {
-    output.line(`Context ${name} is ${inUse === name ? 'in use' : `stored; "slipway context use ${name}" uses it`}.`);
-    if (!shown.hasKey) output.note(`It has no key yet: slipway login --context ${name}`);
+async function useContext(cli: Cli, name: string): Promise<void> {
+  const { output } = cli;
+  const isLocal = name === LOCAL;
+  const { after } = await changeContexts(cli, ({ contexts }) => {
+    if (!isLocal) contextNamed({ contexts }, name);
+    return { current: isLocal ? undefined : name, contexts };
   });
+  output.result({ current: isLocal ? null : name }, () =>
+    output.line(
+      isLocal
+        ? 'Commands now go to the npm start of this machine.'
+        : `Commands now go to ${name} (${contextNamed(after, name).core}).`,
+    ),
+  );
+}
+
+async function removeContext(cli: Cli, name: string): Promise<void> {
+  const { output } = cli;
+  const { before } = await changeContexts(cli, ({ current, contexts }) => {
+    contextNamed({ contexts }, name);
+    const rest = Object.fromEntries(Object.entries(contexts).filter(([other]) => other !== name));
+    return { current: current === name ? undefined : current, contexts: rest };
+  });
+  const wasInUse = before.current === name;
+  output.result({ name, removed: true }, () =>
+    output.line(`Context ${name} is forgotten.${wasInUse ? ' Commands go to the npm start of this machine.' : ''}`),
+  );
 }
 
 function keysText({ hasKey, hasRootKey }: { hasKey: boolean; hasRootKey: boolean }): string {

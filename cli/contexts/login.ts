@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import type { Context } from '../context-file.ts';
-import { checkContextName, LOCAL, readContexts, writeContexts } from '../context-file.ts';
+import { changeContexts, checkContextName, LOCAL, readContexts } from '../context-file.ts';
 import { UsageError } from '../failures.ts';
 import { readSecretLine } from '../read-stdin.ts';
 import { contextOf, presentContext } from './contexts.ts';
@@ -60,9 +60,8 @@ async function login(cli: Cli, address: string | undefined, options: LoginOption
     ...(options.url !== undefined && { url: options.url }),
     ...(options.endpoint !== undefined && { endpoint: options.endpoint }),
   };
-  // Read again: another login may have ended while this one asked for a key.
-  const { contexts } = readContexts(config.contextFile);
-  writeContexts(config.contextFile, { current: name, contexts: { ...contexts, [name]: context } });
+  // Of the file as it is now: another login may have ended while this one asked for a key.
+  await changeContexts(cli, ({ contexts }) => ({ current: name, contexts: { ...contexts, [name]: context } }));
   cli.output.result(presentContext(name, context, true), () =>
     cli.output.line(`Logged in to ${place.core} as ${account}. Commands now go to the context ${name}.`),
   );

@@ -9,6 +9,7 @@ import { CreateTemplateRequest } from '@slipway/proto/gen/slipway/v1/template_se
 import { CreateNetworkVolumeRequest } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Cli } from '../cli.ts';
+import { count } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointRequest } from './endpoint-request.ts';
 import type { ImportContext } from './import-context.ts';
@@ -67,13 +68,15 @@ export class PlanExecutor {
   async apply(steps: readonly Step[]): Promise<Step[]> {
     const { output } = this.#cli;
     const done: Step[] = [];
-    for (const step of steps) {
-      if (step.result !== 'create') {
-        done.push(step);
-        continue;
+    try {
+      for (const step of steps) {
+        if (step.result === 'create') output.progress(`Creating ${step.kind}`, step.row.name);
+        done.push(step.result === 'create' ? await this.#carryOut(step) : step);
       }
-      output.progress(`Creating ${step.kind}`, step.row.name);
-      done.push(await this.#carryOut(step));
+    } catch (error) {
+      const made = done.filter(({ result }) => result === 'created').length;
+      if (made > 0) output.note(`${count(made, 'resource')} created. The same command continues with the others.`);
+      throw error;
     }
     output.clearProgress();
     return done;

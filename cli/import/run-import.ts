@@ -34,6 +34,7 @@ export interface ImportOptions {
 /** Runs the command. Its exit code is 1 if something was to be created and is not. */
 export async function runImport(cli: Cli, options: ImportOptions): Promise<void> {
   const { output } = cli;
+  cli.mustFinish = options.apply === true;
   const selection: Selection = { only: options.only ?? [], exclude: options.exclude ?? [] };
   checkSelection(selection, {});
   const logins = await readLogins(options.registry ?? []);

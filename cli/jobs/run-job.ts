@@ -51,6 +51,8 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   const submit = () => cli.core.jobs.call((client) => client.submitJob, request);
   const { job } = await (options.wait ? retryWhileAway(cli, submit) : submit());
   const jobRef = { endpointId, jobId: job!.id };
+  // The job continues without its readers.
+  cli.mustFinish = false;
   if (options.wait) return waitForJob(cli, jobRef);
   cli.output.result({ id: job!.id, status: enumName(JobState, job!.state) }, () => {
     cli.output.line(job!.id);

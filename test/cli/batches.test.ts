@@ -1,6 +1,6 @@
 // test: postgres, 20 s
 /** `slipway batches` against a core and an agent that answers what it is asked. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
@@ -142,7 +142,10 @@ t.test('faulty files and faulty command lines', async (t) => {
   t.match(await cli.run('batches', 'run', '.', '--route', ROUTE), usage(/cannot be read \(EISDIR\)/));
   t.match(await cli.run('batches', 'run', put('text.jsonl', 'hello')), usage(/text\.jsonl is no request: .*--route/));
   t.match(await cli.run('batches', 'run', file, '--output', 'x'), usage(/^error: --output needs --wait/));
-  t.match(await cli.run('batches', 'run', file, '-w', '-o', `./${file}`), usage(/^error: --output names the file of/));
+  symlinkSync(file, join(cli.cwd, 'link.jsonl'));
+  linkSync(join(cli.cwd, file), join(cli.cwd, 'hard-link.jsonl'));
+  for (const name of [`./${file}`, 'link.jsonl', 'hard-link.jsonl'])
+    t.match(await cli.run('batches', 'run', file, '-w', '-o', name), usage(/^error: --output names the file of/), name);
   t.match(await cli.run('--json', 'batches', 'output', 'batch_x'), usage(/leave --json out/));
   t.match(await cli.run('batches', 'run', file, '--route', '/v1/images'), {
     code: 1,

@@ -33,6 +33,15 @@ t.test('in a real bash', async (t) => {
   t.equal(execFileSync('bash', ['-c', test, 'bash', script], { encoding: 'utf8', env }), 'cancel\n');
 });
 
+t.test('zsh: the first completion loads the script, and completes already', async (t) => {
+  const { stdout } = await commandLine(t, {}).run('completion', 'zsh');
+  t.match(stdout, /^#compdef slipway\n/);
+  t.match(
+    stdout,
+    /\nif \[\[ \$funcstack\[1\] == _slipway \]\]; then _slipway "\$@"; else compdef _slipway slipway; fi\n$/,
+  );
+});
+
 t.test('init makes a folder that apply reads, and overwrites nothing', async (t) => {
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: 'rpa_key' });
   t.match(await cli.run('init', 'shop'), { code: 0, stderr: /npm start -- --handler shop\/handler\.py/ });

@@ -1,6 +1,7 @@
 /** `slipway context`: the file of contexts, which only its owner reads, and what is shown of it. */
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { lockFolder } from '@slipway/kit/host/folder-lock';
 import t from 'tap';
 import { commandLine } from './command-line.ts';
 
@@ -39,4 +40,23 @@ t.test('contexts are added, used, shown and removed', async (t) => {
     stderr: /cannot be reached/,
   });
   t.same((await cli.json<object[]>('context', 'list')).length, 1, 'a key that was not checked is not stored');
+});
+
+t.test('two commands at once: neither loses what the other has stored', async (t) => {
+  const cli = commandLine(t, {});
+  const folder = join(cli.cwd, 'slipway');
+  const names = async () => (await cli.json<{ name: string }[]>('context', 'list')).map(({ name }) => name);
+  mkdirSync(folder);
+  // The other command is in the middle of its change.
+  const unlock = await lockFolder(folder, 'command');
+  const added = cli.run('context', 'add', 'second', '--core', 'second.example:1');
+  const first = { contexts: { first: { core: 'first.example:1' } } };
+  writeFileSync(join(folder, 'contexts.json'), JSON.stringify(first), { mode: 0o600 });
+  unlock();
+  t.match(await added, { code: 0 });
+  t.same(await names(), ['first', 'second']);
+  const runs = ['a', 'b', 'c', 'd'].map((name) => cli.start('context', 'add', name, '--core', `${name}.example:1`));
+  for (const { ended } of runs) t.match(await ended, { code: 0 });
+  t.same((await names()).toSorted(), ['a', 'b', 'c', 'd', 'first', 'second']);
+  t.same(readdirSync(folder), ['contexts.json'], 'nothing else is left');
 });
