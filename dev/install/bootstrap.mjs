@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR_MIN = 20;
 const PROGRESS_PERIOD_MS = 10_000;
-const PARENT_PERIOD_MS = 500;
+const PARENT_PERIOD_MS = 2_000;
 /** Same value as in options.ts. */
 const PORT_DEFAULT = 8080;
 const PASSED_ON_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
