@@ -4,6 +4,7 @@ import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { FACADE_VERSION } from '../facade-version.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import { TooManyRequests } from '../plugins/errors/public-error.ts';
@@ -80,14 +81,15 @@ async function viewOf(
 ): Promise<SessionView> {
   const { accountId, workersRunning } = await callerOf(gate, apiKey);
   await gate.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning }, reply);
-  if (accountId === '') return { accountId, accountName: 'operator', manage: 'write', jobs: 'read', untilMs };
+  const known = { accountId, untilMs, version: FACADE_VERSION };
+  if (accountId === '') return { ...known, accountName: 'operator', manage: 'write', jobs: 'read' };
   const named = core.access.call((client) => client.getAccount, {}, { apiKey, repeatable: true });
   const [account, manage, jobs] = await Promise.all([
     named.catch(() => undefined),
     right(gate, apiKey, Api.MANAGEMENT),
     right(gate, apiKey, Api.JOBS),
   ]);
-  return { accountId, accountName: account?.account?.name ?? accountId, manage, jobs, untilMs };
+  return { ...known, accountName: account?.account?.name ?? accountId, manage, jobs };
 }
 
 /** Returns what the key may do, so that the page offers nothing else. */

@@ -12,7 +12,7 @@ import { CounterHistory } from './counter-history.ts';
 import { decisionView } from './decisions.ts';
 import { endpointRow } from './endpoint-row.ts';
 import { loadView } from './gpu-load.ts';
-import { readProblems } from './problems.ts';
+import { readProblems, readProblemsOfAll } from './problems.ts';
 
 /** Most workers that are shown of each kind. */
 const WORKERS_MAX = 200;
@@ -20,6 +20,7 @@ const WORKERS_MAX = 200;
 /** Returns the feed of an endpoint. */
 export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, operator: boolean, id: string): FeedSource {
   const past = new CounterHistory(ENDPOINT_PAST_MS);
+  const names = new Map<string, string>();
   const read = async (signal: AbortSignal): Promise<EndpointView> => {
     const options = { apiKey, repeatable: true, signal };
     const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id }, options);
@@ -34,7 +35,7 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, oper
       core.endpoints
         .call((client) => client.listDecisions, { endpointId: id, pageSize: DECISIONS_PAGE, beforeId: 0 }, options)
         .catch(nothingFor401({ decisions: [] })),
-      readProblems(core, id, operator, options),
+      operator ? readProblemsOfAll(core, id, names, options) : readProblems(core, id, options),
     ]);
     const nowMs = clock.nowMs();
     const row = endpointRow(endpoint, health);
@@ -86,6 +87,9 @@ export function workerView({ createTime, readyTime, endTime, busy, frozen, ...wo
     reason,
     gpus,
     loads: gpuLoads.map(loadView),
+    load: worker.load
+      ? { processors: worker.load.processors ?? null, memoryMib: worker.load.memoryUsedMib ?? null }
+      : null,
     sdkVersion,
     createdMs: createTime?.getTime() ?? 0,
     readyMs: readyTime?.getTime() ?? 0,

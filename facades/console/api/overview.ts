@@ -13,14 +13,14 @@ import { endpointRow } from './endpoint-row.ts';
 import { inLanes } from './in-lanes.ts';
 import type { PageQuery } from './list-query.ts';
 import { readMachines } from './machines.ts';
-import { readProblems } from './problems.ts';
+import { readProblems, readProblemsOfAll } from './problems.ts';
 
 /** Returns the feed of an account. */
 export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageQuery): FeedSource {
   const past = new CounterHistory(PAST_MS);
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
-    const wrong = await readProblems(core, '', false, options);
+    const wrong = await readProblems(core, '', options);
     const { endpoints, nextPageToken } = await core.endpoints.call((client) => client.listEndpoints, page, options);
     /** Returns the row of an endpoint. Empty if the endpoint was deleted. */
     const row = async (endpoint: Endpoint): Promise<EndpointRow[]> => {
@@ -46,11 +46,12 @@ export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, p
 
 /** Returns the feed of the operator. */
 export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageQuery): FeedSource {
+  const names = new Map<string, string>();
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
     const [{ machines, next }, wrong] = await Promise.all([
       readMachines(core, page, options),
-      readProblems(core, '', true, options),
+      readProblemsOfAll(core, '', names, options),
     ]);
     return { nowMs: clock.nowMs(), endpoints: [], next, ...wrong, machines };
   };

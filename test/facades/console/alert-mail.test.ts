@@ -25,7 +25,7 @@ t.test('alerts by e-mail', { skip: whyNoChromium(), timeout: 240_000 }, async (t
     await inspect(t, page, 'alerts by e-mail');
     await page.getByText(`e-mail to ${TO}`).waitFor();
     await sendTest(page, 'on call');
-    await page.getByText('on call has taken the test message.').waitFor();
+    await page.getByText('on call has accepted the test message.').waitFor();
     t.match(mail.received, [{ from: FROM, to: [TO], text: /This is a test of the address "on call"/ }]);
     await page.keyboard.press('Escape');
   });
@@ -33,7 +33,7 @@ t.test('alerts by e-mail', { skip: whyNoChromium(), timeout: 240_000 }, async (t
   await t.test('what the mail server says is shown', async (t) => {
     await add(page, 'left', GONE);
     await sendTest(page, 'left');
-    const fault = page.getByRole('alert').getByText(/^The test message was not taken: /);
+    const fault = page.getByRole('alert').getByText(/^The test message was not accepted: /);
     t.match(await fault.textContent(), /550 no such mailbox/);
     await page.keyboard.press('Escape');
   });

@@ -51,7 +51,16 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     held.resolve();
     await panel.getByText('in the last 15 minutes').waitFor();
     await waitFor('what came in that time', async () => (await figures()).join() === 'Arrived7,Completed3,Failed2');
+    t.match(page.url(), /[?&]minutes=15$/, 'a link shows the same time range');
+    const crosses = page.locator('.chart .u-cursor-x');
+    const hidden = page.locator('.chart .u-cursor-x.u-off');
+    t.equal(await hidden.count(), await crosses.count());
+    await panel.locator('.u-over').hover();
+    await waitFor('the moment under the pointer on all charts', async () => (await hidden.count()) === 0);
+    t.ok((await crosses.count()) > 1);
     await inspect(t, page, 'jobs a minute');
+    await page.getByLabel('in the last').selectOption({ label: '12 hours' });
+    await panel.getByText('in the last 12 hours').waitFor();
   });
 
   t.test('decisions: the latest, and as far back as they are kept', async (t) => {

@@ -123,10 +123,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
     await wrong(page).getByRole('listitem').filter({ hasText: 'webhook call' }).getByRole('link').click();
     await page.getByRole('heading', { name: /-u1$/ }).waitFor();
     const operator = await open(t, { key: system.rootKey });
-    await wrong(operator)
-      .getByRole('link', { name: `waits long (account ${account.accountId})` })
-      .first()
-      .click();
+    await wrong(operator).getByRole('link', { name: 'waits long (account many)' }).first().click();
     await operator
       .getByText(/“Most workers” is 0/)
       .first()

@@ -1,7 +1,7 @@
 /** The whole page: the session, the frame around all pages, and the routes. */
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Suspense, useEffect } from 'react';
+import { Suspense, useEffect, useRef } from 'react';
 import { Route, Router, Switch, useLocation } from 'wouter';
 import type { SessionView } from '../../views.ts';
 import { ApiError, ask } from './lib/api.ts';
@@ -34,14 +34,16 @@ export function App() {
   const signIn = (session: SessionView): void => {
     queries.setQueryData<SessionView>(['session'], session);
   };
+  // Signed out, the query is pending again whenever it is repeated: what was typed must stay.
+  const isOut = useRef(false);
+  if (!isPending) isOut.current = error instanceof ApiError && error.status === 401;
+  if (isOut.current) return <SignIn onDone={signIn} why={data ? 'The session has ended: sign in again.' : undefined} />;
   if (isPending)
     return (
       <main>
         <Loading />
       </main>
     );
-  if (error instanceof ApiError && error.status === 401)
-    return <SignIn onDone={signIn} why={data ? 'The session has ended: sign in again.' : undefined} />;
   if (!data)
     return (
       <main>
@@ -91,7 +93,7 @@ function Pages() {
       <Route path="/pods/:id">{({ id }) => <PodPage key={id} id={id} />}</Route>
       <Route path="/:kind">{({ kind }) => <ListPage key={kind} kind={kind} />}</Route>
       <Route>
-        <h1>Not here</h1>
+        <h1>Not found</h1>
         <Empty title="There is no such page." />
       </Route>
     </Switch>

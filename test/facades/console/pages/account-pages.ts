@@ -119,7 +119,7 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     t.notMatch(await page.content(), 'console-alerts', 'the path of a URL is a secret');
     await row.getByRole('button', { name: 'Test' }).click();
     await page.getByRole('button', { name: 'Send a test message' }).click();
-    await page.getByText('pager has taken the test message.').waitFor();
+    await page.getByText('pager has accepted the test message.').waitFor();
     await hooks.received('console-alerts', 1);
     await page.keyboard.press('Escape');
     await row.getByRole('button', { name: 'Silence' }).click();
@@ -136,7 +136,7 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     await page.getByRole('button', { name: 'Send a test message' }).click();
     await page
       .getByRole('alert')
-      .getByText(/^The test message was not taken: /)
+      .getByText(/^The test message was not accepted: /)
       .waitFor();
     await page.keyboard.press('Escape');
     for (const each of [row, lost]) {

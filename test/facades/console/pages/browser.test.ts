@@ -53,8 +53,28 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
     t.match(cookies, [{ httpOnly: true, sameSite: 'Strict', path: '/console' }]);
     t.equal(await page.evaluate('document.cookie'), '', 'no script reads the session');
     await inspect(t, page, 'overview');
+    await page.getByText(/^Slipway \d+\.\d+\.\d+/).waitFor();
+    const reference = await page.getByRole('link', { name: 'API reference' }).getAttribute('href');
+    t.equal((await fetch(new URL(reference!, system.url))).status, 200);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
+  });
+
+  t.test('what is typed to sign in stays when the page asks for its session again', async (t) => {
+    const page = await open(t);
+    await page.goto(`${system.url}/console`);
+    const key = page.getByLabel('API key');
+    await key.fill('typed so far');
+    await page.route('**/console/session', async (route) => {
+      // The page has an answer to wait for.
+      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+      await route.continue();
+    });
+    const again = page.waitForResponse('**/console/session');
+    // As on the return from another window.
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    t.equal((await again).status(), 401);
+    t.equal(await key.inputValue(), 'typed so far');
   });
 
   t.test('an endpoint: what it does and why, its jobs, trying it, its settings', async (t) => {

@@ -54,7 +54,7 @@ function times(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await ended(0, 25);
     await panel.getByText('125 executions').waitFor();
     await panel.getByRole('img', { name: /^How long jobs waited for a worker. Now: p50 1.2\ss/ }).waitFor();
-    await panel.getByLabel('in the last').selectOption({ label: '15 minutes' });
+    await page.getByLabel('in the last').selectOption({ label: '15 minutes' });
     await panel.getByText('25 executions', { exact: true }).waitFor();
     const statusOf = (minutes: string) =>
       page.evaluate(`fetch('/console/api/endpoints/${id}/times?minutes=${minutes}',

@@ -16,6 +16,8 @@ const DRAG_MIN = 5;
 const STRETCH_MIN = 2;
 /** Times are whole milliseconds: two that are closer together are equal except for rounding. In seconds. */
 const SAME = 0.000_5;
+/** All charts of a page show the same moment under the pointer. */
+const SHARED = 'time';
 
 /** Holds the zoomed range. It is dropped once it is outside of the chart's `times`, which are in milliseconds. */
 export function useZoom(times: readonly number[]) {
@@ -121,9 +123,19 @@ export function zooming(choose: (stretch: Stretch | undefined) => void): Pick<uP
     return null;
   };
   return {
-    cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: DRAG_MIN }, bind: { dblclick: () => all } },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: DRAG_MIN },
+      bind: { dblclick: () => all },
+      sync: { key: SHARED, setSeries: false, scales: ['x', null], filters: { pub: isPointing, sub: isPointing } },
+    },
     hooks: { setSelect: [(plot) => dragged(plot, choose)] },
   };
+}
+
+/** Dragging zooms only the chart under the pointer. */
+function isPointing(type: string): boolean {
+  return type === 'mousemove' || type === 'mouseleave';
 }
 
 /** Returns the highest visible value. Each value holds until the next point. */

@@ -6,7 +6,7 @@ import { DECISIONS_PAGE } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
 import { ask } from '../lib/api.ts';
 import { coreText } from '../lib/core-text.ts';
-import { moment, span } from '../lib/format.ts';
+import { counted, moment, span } from '../lib/format.ts';
 import { useLive } from '../lib/use-live.ts';
 import type { Filter } from '../listing/listing-parts.tsx';
 import { Filters, namesOf, Search, YES_NO } from '../listing/listing-parts.tsx';
@@ -217,7 +217,7 @@ function Decision({ decision }: { decision: DecisionView }) {
     <li>
       <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time>{' '}
       <strong>
-        {present} → {target} workers
+        {present} → {counted(target, 'worker')}
       </strong>{' '}
       {wished > target && <Badge word={`wanted ${wished}`} tone="warn" />}{' '}
       {throttled > 0 && <Badge word={`${throttled} not placed`} tone="bad" />}

@@ -4,20 +4,14 @@
  */
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import type { JobTimesView, PercentilesView } from '../../../views-of-times.ts';
 import { Chart, SPANS } from '../charts/chart.tsx';
+import { rangeText } from '../charts/time-range.tsx';
 import { ask } from '../lib/api.ts';
 import { count, counted, span } from '../lib/format.ts';
 import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../ui/parts.tsx';
 import { ratesOf } from './rates.ts';
 
-const WINDOWS = [
-  [15, '15 minutes'],
-  [60, 'hour'],
-  [180, '3 hours'],
-  [720, '12 hours'],
-] as const;
 /** Core records its counts every ten seconds. */
 const PACE_MS = 10_000;
 const LINES = [
@@ -30,30 +24,15 @@ const KINDS = [
   ['execution', 'Ran', 'ran'],
 ] as const;
 
-/** Shows the tab. */
-export function JobTimes({ id }: { id: string }) {
-  const [minutes, setMinutes] = useState(60);
+/** Shows the panels, of the last `minutes`. */
+export function JobTimes({ id, minutes }: { id: string; minutes: number }) {
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
     queryKey: ['times', id, minutes],
     queryFn: () => ask<JobTimesView>('GET', `/api/endpoints/${id}/times?minutes=${minutes}`),
     placeholderData: keepPreviousData,
     refetchInterval: PACE_MS,
   });
-  const aside = (
-    <>
-      {data && data.execution.count > 0 && <span>{counted(data.execution.count, 'execution')}</span>}
-      <label>
-        in the last{' '}
-        <select value={minutes} onChange={({ target }) => setMinutes(Number(target.value))}>
-          {WINDOWS.map(([length, text]) => (
-            <option key={length} value={length}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
-    </>
-  );
+  const aside = data && data.execution.count > 0 && <span>{counted(data.execution.count, 'execution')}</span>;
   return (
     <>
       <Panel title="How long jobs wait and run" aside={aside}>
@@ -75,8 +54,7 @@ export function JobTimes({ id }: { id: string }) {
 
 function JobRates({ times }: { times: JobTimesView }) {
   // Describes the data shown: a new choice may not have arrived yet.
-  const shown = Math.round((times.nowMs - times.sinceMs) / 60_000);
-  const text = WINDOWS.find(([length]) => length === shown)?.[1] ?? `${shown}\u00A0min`;
+  const text = rangeText(Math.round((times.nowMs - times.sinceMs) / 60_000));
   const { times: at, arrived, completed, failed } = ratesOf(times);
   const sum = (of: (rate: JobTimesView['rates'][number]) => number): string =>
     count(times.rates.reduce((total, rate) => total + of(rate), 0));
@@ -171,6 +149,6 @@ function valueOf(step: PercentilesView, of: Of): string {
 }
 
 function hintOf(line: string, long: string): string {
-  const share = line === 'p50' ? 'Half of them' : `${line.slice(1)} of 100`;
-  return `${share} ${long} no longer; right to about a fifth.`;
+  const share = line === 'p50' ? 'Half of the jobs' : `${line.slice(1)} of 100 jobs`;
+  return `${share} ${long} at most this long, with an accuracy of about 20\u00A0%.`;
 }

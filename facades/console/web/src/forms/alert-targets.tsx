@@ -92,7 +92,7 @@ function Row({ target, mayChange }: { target: AlertTargetView; mayChange: boolea
         )}
       </td>
       <td className="error" title={lastError}>
-        {lastError || (deliveredMs > 0 ? `taken ${moment(deliveredMs)}` : 'none yet')}
+        {lastError || (deliveredMs > 0 ? `accepted ${moment(deliveredMs)}` : 'none yet')}
       </td>
       {mayChange && (
         <td className="acts">
@@ -168,7 +168,7 @@ function TestTarget({ target: { id, name } }: { target: AlertTargetView }) {
   const test = async (): Promise<void> => {
     const { error } = await ask<AlertTestView>('POST', `${PATH}/${id}/test`, {});
     await queries.invalidateQueries({ queryKey: KEY });
-    if (error !== '') throw new Error(`The test message was not taken: ${error}.`);
+    if (error !== '') throw new Error(`The test message was not accepted: ${error}.`);
     setIsTaken(true);
   };
   return (
@@ -187,7 +187,9 @@ function TestTarget({ target: { id, name } }: { target: AlertTargetView }) {
             onClose={end}
           >
             <p className="body" role="status">
-              {isTaken ? `${name} has taken the test message.` : 'It is sent once, also while the address is silent.'}
+              {isTaken
+                ? `${name} has accepted the test message.`
+                : 'It is sent once, also while the address is silent.'}
             </p>
           </DialogForm>
         );

@@ -86,8 +86,8 @@ export const FORMS = {
     path: '/api/v2/account/secrets',
     first: ['name', 'value', 'description'],
     fields: [
-      text('name', 'Environments name it as {{ RUNPOD_SECRET_name }}. It cannot be changed.'),
-      text('value', 'It is never shown again. One of several lines: slipway secrets set.', 'secret'),
+      text('name', 'Environment variables refer to it as {{ RUNPOD_SECRET_name }}. The name cannot be changed.'),
+      text('value', 'It is never shown again. For a value of several lines: slipway secrets set.', 'secret'),
       { ...text('description', 'For people.'), required: false },
     ],
   },

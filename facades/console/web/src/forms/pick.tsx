@@ -71,7 +71,7 @@ export function Pick({ legend, about, offer: { path, filters = {}, what, none },
       ) : error ? (
         <Failed error={error} again={() => void refetch()} />
       ) : (
-        <p className="hint">A moment …</p>
+        <p className="hint">Loading …</p>
       )}
       <Offered rows={rows} how={how} chosen={chosen} onChange={onChange} />
       <div role="status">

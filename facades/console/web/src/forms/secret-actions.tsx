@@ -9,7 +9,7 @@ import { Remove } from './remove.tsx';
 /** Shows the buttons. `list` is the REST collection, `shown` the console's list. */
 export function SecretActions({ row, list, shown }: { row: Row; list: string; shown: string }) {
   const { id, name, usedBy } = row as { id: string; name: string; usedBy: string };
-  const note = usedBy === '' ? undefined : `What mentions it starts no worker or pod any more: ${usedBy}.`;
+  const note = usedBy === '' ? undefined : `It is in use. Without it no new worker or pod starts of: ${usedBy}.`;
   return (
     <>
       <DialogButton text="Set value" spoken={name}>

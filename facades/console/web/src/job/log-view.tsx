@@ -26,16 +26,26 @@ interface LogState {
   blocks: readonly Block[];
   lines: number;
   attempt: number;
+  /** Whether some lines may be of other jobs. */
+  isShared: boolean;
   missing: string;
   state: string;
   failure: unknown;
 }
 
-const NOTHING: LogState = { blocks: [], lines: 0, attempt: 0, missing: '', state: '', failure: undefined };
+const NOTHING: LogState = {
+  blocks: [],
+  lines: 0,
+  attempt: 0,
+  isShared: false,
+  missing: '',
+  state: '',
+  failure: undefined,
+};
 
 /** Shows the panel. */
 export function LogView({ path }: { path: string }) {
-  const { blocks, lines, missing, state, failure } = useLog(path);
+  const { blocks, lines, isShared, missing, state, failure } = useLog(path);
   if (useSession().manage === 'none') {
     return (
       <Panel title="Logs">
@@ -67,7 +77,10 @@ export function LogView({ path }: { path: string }) {
         </p>
       )}
       <Tail blocks={blocks} label="Logs" otherwise={isLive ? 'Nothing yet.' : 'No log is kept.'} />
-      {(blocks[0]?.key ?? 0) > 0 && <p className="more hint">the newest lines; slipway jobs logs has all of them</p>}
+      {isShared && <p className="more hint">Lines with ~ may be of other jobs that the worker ran at the same time.</p>}
+      {(blocks[0]?.key ?? 0) > 0 && (
+        <p className="more hint">Only the newest lines. slipway jobs logs shows all of them.</p>
+      )}
     </Panel>
   );
 }
@@ -90,6 +103,7 @@ function useLog(path: string): LogState {
       say({
         lines: latest.lines + 1,
         attempt: line.attempt,
+        isShared: latest.isShared || line.shared === true,
         blocks: withMore(latest.blocks, textOf(line, latest.attempt), SHOWN_MAX),
       });
     };

@@ -110,7 +110,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     orders: { name: 'name', valueSet: 'changed', created: 'created' },
     first: NEWEST,
     form: 'secret',
-    empty: 'Environments name them as {{ RUNPOD_SECRET_name }}; workers and pods find the value.',
+    empty: 'Environment variables refer to a secret as {{ RUNPOD_SECRET_name }}. Workers and pods get its value.',
     command: 'npx slipway secrets set --help',
   },
   keys: {

@@ -43,7 +43,7 @@ export function DrainActions(props: Props) {
         <button
           type="button"
           onClick={() => cordon(true)}
-          title="Nothing new is placed there; its workers go on taking jobs"
+          title="Nothing new is placed there; its workers still take jobs"
         >
           Cordon
           <span className="spoken"> {name}</span>

@@ -137,8 +137,8 @@ function Endpoints({
       <Panel title="Endpoints">
         <Empty title="There is no endpoint yet.">
           <p>
-            Make one from an image above, on the machine that runs Slipway by <code>{START}</code>, or by{' '}
-            <code>npx slipway deploy --help</code>.
+            “New endpoint” makes one from an image. On the machine of Slipway, <code>{START}</code> serves a file.{' '}
+            <code>npx slipway deploy FOLDER</code> builds and deploys a folder.
           </p>
         </Empty>
       </Panel>

@@ -39,7 +39,7 @@ const OF_OPERATOR = [
 /** Shows the frame. */
 export function Frame({ children }: { children: ReactNode }) {
   const isOperator = useIsOperator();
-  const { manage } = useSession();
+  const { manage, version } = useSession();
   const ofKey = manage === 'none' ? OF_JOBS : OF_ACCOUNT;
   return (
     <>
@@ -61,6 +61,10 @@ export function Frame({ children }: { children: ReactNode }) {
       <main id="content" tabIndex={-1}>
         {children}
       </main>
+      <footer className="foot">
+        <span>Slipway {version}</span>
+        <a href="/v2/docs">API reference</a>
+      </footer>
     </>
   );
 }
