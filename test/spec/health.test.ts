@@ -148,7 +148,7 @@ t.test('workers.throttled counts workers without capacity on any machine', async
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields, workersMax: 1, ready: 0 }));
   const throttledReason = 'no machine has a free GPU of AMPERE_80: 1 machine has no GPU';
   const cannotRunReason =
-    'no machine can run it, which needs a machine that allows commands and a GPU of AMPERE_80: 1 machine has no GPU';
+    'no machine can run it, as it needs a machine that allows commands and a GPU of AMPERE_80: 1 machine has no GPU';
   await counts(
     t,
     jobs,

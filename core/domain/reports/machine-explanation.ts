@@ -89,7 +89,7 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     SIZE_TAKEN: 'free processors and memory there, or ask for a smaller size (instanceIds)',
     GPUS_UNHEALTHY: 'repair or reset its GPUs, or restart the machine; its agent checks every minute',
     LEAVES: 'lower executionTimeout, or let the machine stay longer (--until)',
-    CORDONED: 'let its operator take new work again (slipway machines uncordon)',
+    CORDONED: 'let its operator uncordon it (slipway machines uncordon)',
     TOO_FEW_GPUS: 'ask for fewer GPUs (gpuCount), or add a machine with more of one type',
     OTHER_GPUS: `add ${own ?? 'one of their types'} to gpuIds, or add a machine with ${gpus}`,
     GPU_MEMORY: 'give its GPUs their whole memory, or name no type (gpuIds) and take any',

@@ -19,8 +19,7 @@ type Filter = (machine: PlacementMachine, request: PlacementRequest) => MachineR
 
 const connected: Filter = (machine) => (machine.connected ? undefined : no('AWAY', 'its agent is not connected'));
 
-const notCordoned: Filter = (machine) =>
-  machine.cordoned ? no('CORDONED', 'its operator cordoned it (slipway machines uncordon)') : undefined;
+const notCordoned: Filter = (machine) => (machine.cordoned ? no('CORDONED', 'its operator cordoned it') : undefined);
 
 /** Checks that a job that starts now ends before the machine leaves. */
 const stays: Filter = ({ leavesInMs }, { executionTimeoutMs }) => {
@@ -98,7 +97,7 @@ const gpuType: Filter = (machine, request) => {
 
 const gpuCount: Filter = (machine, request) => {
   if (request.gpuCount === 0 || hasEnough(machine, request, () => true)) return undefined;
-  return no('TOO_FEW_GPUS', `${request.gpuCount} of one type are needed and it has fewer`);
+  return no('TOO_FEW_GPUS', `${neededText(request)}, and it has fewer`);
 };
 
 const handover: Filter = (machine, request) => {
@@ -148,6 +147,14 @@ const gpuHealth: Filter = (machine, request) => {
   return no('GPUS_UNHEALTHY', `${ill.length} of its GPUs are unhealthy: ${listed}`.slice(0, 500));
 };
 
+function is(count: number): string {
+  return count === 1 ? 'is' : 'are';
+}
+
+function neededText({ gpuCount }: PlacementRequest): string {
+  return gpuCount === 1 ? '1 GPU is needed' : `${gpuCount} GPUs of one type are needed`;
+}
+
 const freeGpus: Filter = (machine, request) => {
   if (request.gpuCount === 0 || hasEnough(machine, request, ({ used, unhealthy }) => !used && unhealthy === ''))
     return undefined;
@@ -156,7 +163,7 @@ const freeGpus: Filter = (machine, request) => {
   ).length;
   return no(
     'GPUS_TAKEN',
-    `${request.gpuCount} of one type are needed and ${free} of the GPUs asked for are free${occupants(machine)}`,
+    `${neededText(request)}, and ${free} of the GPUs asked for ${is(free)} free${occupants(machine)}`,
   );
 };
 
@@ -166,7 +173,8 @@ function occupants({ gpus }: PlacementMachine): string {
   if (named.length === 0) return '';
   const text = [...new Set(named)].join(', ');
   const more = text.length <= OCCUPANTS_LENGTH_MAX ? '' : ' …';
-  return `; ${named.length} are held outside Slipway, by ${shortened(text, OCCUPANTS_LENGTH_MAX)}${more}`;
+  const by = shortened(text, OCCUPANTS_LENGTH_MAX);
+  return `; ${named.length} ${is(named.length)} held outside Slipway, by ${by}${more}`;
 }
 
 const freeCpuSlots: Filter = (machine, request) => {

@@ -164,7 +164,7 @@ export function refusalForGood(
 ): PlacementRefusal {
   const none = joined ? ALL_GONE_TEXT : NO_MACHINE_TEXT;
   if (answers.length === 0) return { refusal: none, refusalByMachine: none };
-  return refusalOf(`no machine can run it, which needs ${needed(request)}`, summed(answers));
+  return refusalOf(`no machine can run it, as it needs ${needed(request)}`, summed(answers));
 }
 
 function refusalOf(what: string, { counts, byMachine }: RefusedMachines): PlacementRefusal {

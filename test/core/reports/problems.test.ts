@@ -55,7 +55,7 @@ t.test('an endpoint that can run nowhere, one without workers for its jobs, a qu
     accountId: core.accountId,
     jobId: '',
   });
-  t.match(text, /^No machine can run it, which needs .*: 1 machine has other GPUs\.$/);
+  t.match(text, /^No machine can run it, as it needs .*: 1 machine has other GPUs\.$/);
   t.match(
     (await told('CANNOT_RUN', '', rootKey)).text,
     new RegExp(`^${agent.machineId}: `, 'i'),

@@ -81,7 +81,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
       gpuIds: ['NVIDIA H100 80GB HBM3'],
     });
     await wrong(page)
-      .getByText(/^No machine can run it, which needs .*NVIDIA H100/)
+      .getByText(/^No machine can run it, as it needs .*NVIDIA H100/)
       .waitFor();
     t.equal(await page.getByText('Nothing is wrong right now.').count(), 0);
     t.equal(await page.getByRole('row').filter({ hasText: id }).count(), 0, 'its row is not on this page');
@@ -92,7 +92,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
     await wrong(page).getByRole('link', { name: 'needs another GPU' }).click();
     await page.getByRole('heading', { name: 'needs another GPU' }).waitFor();
     await wrong(page)
-      .getByText(/^No machine can run it, which needs .*NVIDIA H100/)
+      .getByText(/^No machine can run it, as it needs .*NVIDIA H100/)
       .waitFor();
     await page.getByRole('link', { name: 'Overview' }).first().click();
     const mended = { endpoint: Endpoint.fromPartial({ id, gpuIds: ['NVIDIA L4'] }), updateMask: ['gpu_ids'] };

@@ -73,8 +73,8 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
     t.ok(await page.getByRole('button', { name: 'Next' }).isDisabled());
     await page.getByRole('button', { name: /^Time/ }).click();
     await begins(page, 1, 1, 2, 2);
-    await page.getByRole('button', { name: 'Of', exact: true }).click();
-    await page.getByRole('button', { name: 'Of ↑' }).click();
+    await page.getByRole('button', { name: 'Name', exact: true }).click();
+    await page.getByRole('button', { name: 'Name ↑' }).click();
     await begins(page, 70, 70, 69, 69);
     await waitFor('all answers to have been read', async () =>
       answers.some(({ path }) => path.includes('order=name&descending=true')),
@@ -104,18 +104,18 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
     t.ok(await page.getByLabel('Search').isVisible(), 'where it can be changed');
     await page.getByLabel('Search').fill('');
     await begins(page, 70);
-    await page.getByLabel('in', { exact: true }).selectOption('168');
-    await page.getByLabel('by', { exact: true }).selectOption('gpu');
+    await page.getByLabel('Period').selectOption('168');
+    await page.getByLabel('Group by').selectOption('gpu');
     await page.getByRole('rowheader', { name: 'without a GPU' }).first().waitFor();
     t.match(page.url(), /usage\?hours=168&by=gpu$/);
     await page.reload();
     await page.getByRole('rowheader', { name: 'without a GPU' }).first().waitFor();
-    t.equal(await page.getByLabel('by', { exact: true }).inputValue(), 'gpu', 'a link shows the same');
+    t.equal(await page.getByLabel('Group by').inputValue(), 'gpu', 'a link shows the same');
     await page.goto(`${system.url}/console/usage?kind=jobs&hours=0`);
     await page.getByRole('alert').getByText('"hours" must be from 1 to 8784.').waitFor();
-    await page.getByLabel('in', { exact: true }).selectOption('720');
+    await page.getByLabel('Period').selectOption('720');
     await page.getByRole('alert').getByText('"kind" must be one of workers, pods, volumes.').waitFor();
-    await page.getByLabel('Of', { exact: true }).selectOption('workers');
+    await page.getByLabel('Usage of').selectOption('workers');
     await begins(page, 70);
   });
 

@@ -38,7 +38,7 @@ const health = async (id: string) =>
   (await system.request('GET', `/v2/${id}/health`)).json['workers'] as Record<string, unknown>;
 
 t.test('an image on a fleet without a container engine', async (t) => {
-  const why = 'no machine can run it, which needs a container engine for its image: 1 machine has no container engine';
+  const why = 'no machine can run it, as it needs a container engine for its image: 1 machine has no container engine';
   await waitFor('the machine', async () => (await cli.run('machines')).stdout.includes('laptop'));
   const id = await endpointOf({ imageName: 'ollama/ollama:latest', dockerStartCmd: ['serve'] });
   t.match(await health(id), { throttled: 0, cannotRunReason: why }, 'before any job waits');

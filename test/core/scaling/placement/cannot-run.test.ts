@@ -12,22 +12,22 @@ t.test('lasting refusals are named, temporary ones are not', async (t) => {
   t.equal(why([machine('a', { gone: true, connected: false })], image), 'no machine is connected, and none was lately');
   t.equal(
     why([machine('a'), machine('b')], image),
-    'no machine can run it, which needs a container engine for its image: 2 machines have no container engine',
+    'no machine can run it, as it needs a container engine for its image: 2 machines have no container engine',
   );
   t.equal(
     why([machine('a', { runsCommands: false })], L4),
-    'no machine can run it, which needs a machine that allows commands and a GPU of NVIDIA L4: 1 machine ' +
+    'no machine can run it, as it needs a machine that allows commands and a GPU of NVIDIA L4: 1 machine ' +
       'allows no commands',
   );
   t.equal(cannotRun([machine('a')], image)?.refusalByMachine, 'a: it has no container engine');
   t.equal(
     why([machine('a', { engine }), machine('b', { gone: true, gpus: [gpu('g')] })], { ...L4, imageName: 'i' }),
-    'no machine can run it, which needs a container engine for its image and a GPU of NVIDIA L4: 1 machine has no GPU',
+    'no machine can run it, as it needs a container engine for its image and a GPU of NVIDIA L4: 1 machine has no GPU',
     'one that left counts for nothing',
   );
   t.equal(
     why([machine('a', { gpus: [gpu('g')] })], { ...L4, gpuCount: 2 }),
-    'no machine can run it, which needs a machine that allows commands and 2 GPUs of one type of NVIDIA L4: 1 ' +
+    'no machine can run it, as it needs a machine that allows commands and 2 GPUs of one type of NVIDIA L4: 1 ' +
       'machine has too few of them',
   );
   t.match(why([machine('a', { cpuSlots: 0 })], asked()), /1 machine has no slots for workers without a GPU/);

@@ -106,7 +106,7 @@ t.test('an endpoint that names no GPU type', async (t) => {
   t.match(rich.desired, [{ spec: { gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4' } }], 'gets one where there is one');
   t.match(
     await decisionOf(core, endpointId, 1),
-    { refusal_by_machine: /it has no GPU; .*1 of one type are needed and 0/ },
+    { refusal_by_machine: /it has no GPU; .*1 GPU is needed, and 0/ },
     'and waits for it',
   );
   await core.createEndpoint({ computeType: 'CPU' });

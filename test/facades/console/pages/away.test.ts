@@ -87,7 +87,7 @@ t.test('while parts are down', { skip: whyNoChromium(), timeout: 300_000 }, asyn
       await list.goto(`${slipway.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
       await list.getByRole('rowheader').first().waitFor();
       await slipway.cores[0]!.kill();
-      await old.getByLabel('in', { exact: true }).selectOption('168');
+      await old.getByLabel('Period').selectOption('168');
       await old.locator('.away').waitFor();
       await page.locator('.away').waitFor();
       t.match(await page.locator('.away').textContent(), /\w+ \w+/, 'in words');

@@ -93,7 +93,7 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
     t.ok((await machine.locator('.phases .busy').count()) > 0, 'and when it was busy');
     await inspect(t, page, 'activity');
     await page.getByRole('link', { name: 'Scaling' }).click();
-    const first = page.getByRole('listitem').filter({ hasText: '0 → 1 workers' }).first();
+    const first = page.getByRole('listitem').filter({ hasText: '0 → 1 worker' }).first();
     await first
       .getByText(/“Workers kept warm” is 1/)
       .first()

@@ -128,12 +128,12 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('button', { name: 'Time ↑' }).click();
     await page.locator('th[aria-sort=descending]').waitFor();
     await waitFor('the other way round', async () => (await groups()).join() === shortestFirst.toReversed().join());
-    await page.getByLabel('in', { exact: true }).selectOption('24');
+    await page.getByLabel('Period').selectOption('24');
     await page.getByRole('img', { name: /^Time by hour/ }).waitFor();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download CSV' }).click();
     t.match(readFileSync(await (await download).path(), 'utf8'), /^"time","group","name","amount","billedMs"\r\n"20/);
-    await page.getByLabel('Of', { exact: true }).selectOption('volumes');
+    await page.getByLabel('Usage of').selectOption('volumes');
     await page.getByText('Nothing ran in this period.').waitFor();
   });
 }
@@ -250,7 +250,9 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await inspect(t, page, 'secrets');
     t.notMatch(await page.content(), 'secret of the account');
     await row.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('starts no worker or pod any more: template mentions it.', { exact: false }).waitFor();
+    await page
+      .getByText('Without it no new worker or pod starts of: template mentions it.', { exact: false })
+      .waitFor();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await row.waitFor({ state: 'detached' });
   });
@@ -282,7 +284,7 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     const { prices } = await call(system.clients.usage, 'listPrices', {}, system.key);
     t.ok(prices.some(({ item, usdPerHour }) => item === 'VOLUME_GB' && usdPerHour === 0.0002));
     await page.getByRole('link', { name: 'Usage' }).click();
-    await page.getByLabel('by', { exact: true }).waitFor();
-    t.equal(await page.getByLabel('by', { exact: true }).inputValue(), 'account');
+    await page.getByLabel('Group by').waitFor();
+    t.equal(await page.getByLabel('Group by').inputValue(), 'account');
   });
 }

@@ -75,7 +75,7 @@ export async function agentCases(t: Test, cluster: Cluster): Promise<void> {
       const { workers } = await call(core.clients.jobs, 'getHealth', { endpointId }, core.rootKey);
       return workers!.cannotRunReason || workers!.throttledReason;
     });
-    t.match(why, /1 are held outside Slipway, by Pod default\/train/);
+    t.match(why, /1 is held outside Slipway, by Pod default\/train/);
     await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
   });
 

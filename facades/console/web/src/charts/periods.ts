@@ -1,9 +1,12 @@
 /** The periods of a usage chart: when each begins, and its label. */
 
+const DAY = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
+
 /** Returns the label of a period that begins at `time` (RFC 3339, UTC): an hour, a day or a month. */
 export function periodText(time: string, bucket: string): string {
   if (bucket === 'hour') return time.slice(11, 16);
-  return bucket === 'month' ? time.slice(0, 7) : time.slice(5, 10);
+  return (bucket === 'month' ? MONTH : DAY).format(new Date(time));
 }
 
 /**

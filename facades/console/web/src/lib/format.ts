@@ -21,6 +21,11 @@ export function count(value: number): string {
   return value >= 100_000 ? SHORT.format(value) : COUNT.format(value);
 }
 
+/** Formats a number of bytes as the GB (10^9) of disks and of models. */
+export function gigabytes(value: number): string {
+  return `${count(value / 1e9)}\u00A0GB`;
+}
+
 /** Returns core's text with no line break between a number and its unit. */
 export function unbroken(text: string): string {
   return text.replaceAll(/(\d) (?=(?:ms|s|min|h|d|GB|GiB|MiB|%)(?![\p{L}\d]))/gu, '$1\u00A0');

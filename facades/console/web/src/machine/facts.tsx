@@ -1,6 +1,6 @@
 /** Details of a machine: its agent's report, its key, and the addresses of its workers. */
 import type { MachinePageView } from '../../../views-of-machines.ts';
-import { ago, bytes, mib, moment } from '../lib/format.ts';
+import { ago, gigabytes, mib, moment } from '../lib/format.ts';
 import { FactsTable, Panel } from '../ui/parts.tsx';
 
 /** Most addresses that are listed; the rest is counted. */
@@ -43,7 +43,9 @@ function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string]
     ['Disk for images', imageTotalMib === 0 ? '' : `${mib(imageFreeMib)} of ${mib(imageTotalMib)} free`],
     [
       'Disk for models',
-      modelLimitBytes === 0 ? 'none: it takes no models' : `${bytes(modelUsedBytes)} of ${bytes(modelLimitBytes)} used`,
+      modelLimitBytes === 0
+        ? 'none: it takes no models'
+        : `${gigabytes(modelUsedBytes)} of ${gigabytes(modelLimitBytes)} used`,
     ],
     ['Agent', `${machine.agentVersion || 'of an unknown version'}${since}`],
     ['Key', keyRevokedMs > 0 ? `${keyId}, revoked ${ago(keyRevokedMs, nowMs)}` : keyId],

@@ -115,8 +115,8 @@ export function UnfitEndpoints({ view: { refusals, accounts } }: { view: Machine
             <Link href={`/endpoints/${endpointId}`}>{endpointName}</Link>{' '}
             <span className="hint">
               account <AccountName id={accountId} accounts={accounts} />
-            </span>{' '}
-            {coreText(change === '' ? reason : `${reason} – ${change}`)}
+            </span>
+            : {coreText(change === '' ? reason : `${reason} – ${change}`)}
           </li>
         ))}
       </ul>

@@ -1,9 +1,8 @@
 /** Models that a machine keeps for workers. */
 import type { MachineModelView, MachinePageView } from '../../../views-of-machines.ts';
-import { count, counted } from '../lib/format.ts';
+import { counted, gigabytes } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 
-const GB = 1_000_000_000;
 const COMMIT_LENGTH_SHOWN = 12;
 const TONES = { READY: 'good', DOWNLOADING: 'warn', FAILED: 'bad' } as const;
 
@@ -59,9 +58,4 @@ function Row({ model }: { model: MachineModelView }) {
 function stateOf({ state, bytes, downloadedBytes }: MachineModelView): string {
   if (state !== 'DOWNLOADING' || bytes === 0) return state;
   return `downloading, ${Math.min(Math.floor((downloadedBytes / bytes) * 100), 99)}\u00A0%`;
-}
-
-/** Formats the size of a model. */
-function gigabytes(value: number): string {
-  return `${count(value / GB)}\u00A0GB`;
 }

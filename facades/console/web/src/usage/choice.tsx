@@ -73,11 +73,11 @@ export function Choices({
 }) {
   return (
     <>
-      <Choice name="kind" label="Of" value={kind} choices={KINDS} listing={listing} />
-      <Choice name="hours" label="in" value={hours} choices={RANGES} listing={listing} />
+      <Choice name="kind" label="Usage of" value={kind} choices={KINDS} listing={listing} />
+      <Choice name="hours" label="Period" value={hours} choices={RANGES} listing={listing} />
       <Choice
         name="by"
-        label="by"
+        label="Group by"
         value={by}
         choices={groups.map((group) => [group, GROUP_WORDS[group]!])}
         listing={listing}

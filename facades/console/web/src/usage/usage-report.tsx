@@ -42,14 +42,17 @@ export function UsageReport({
         <Figure label="Groups" value={count(groupCount)} />
       </dl>
       {amount > 0 && (
-        <Panel title={`Cost a ${bucket}`}>
+        <Panel title={`Cost per ${bucket}`}>
           <BarChart {...chart} of={({ amount: usd }) => usd} text={dollars} label="Cost" />
         </Panel>
       )}
-      <Panel title={`Time a ${bucket}`}>
+      <Panel title={`Time per ${bucket}`}>
         <BarChart {...chart} of={(each) => each.billedMs} text={span} label="Time" />
       </Panel>
-      <Panel title="Sums" aside={<DownloadCsv title="Usage" path="/api/usage" columns={COLUMNS} query={query} />}>
+      <Panel
+        title={`Usage by ${bucket}`}
+        aside={<DownloadCsv title="Usage" path="/api/usage" columns={COLUMNS} query={query} />}
+      >
         <Sums sums={sums} isOld={isOld} listing={listing} bucket={bucket} />
         <Pages listing={listing} next={sums.next} isOld={isOld} />
       </Panel>
@@ -69,12 +72,18 @@ function Sums({
   bucket: string;
 }) {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Sums, scrolls sideways" aria-busy={isOld}>
+    <div
+      className="scroll"
+      tabIndex={0}
+      role="region"
+      aria-label={`Usage by ${bucket}, scrolls sideways`}
+      aria-busy={isOld}
+    >
       <table className="rows">
         <thead>
           <tr>
             <Head listing={listing} text="From (UTC)" by="time" />
-            <Head listing={listing} text="Of" by="name" />
+            <Head listing={listing} text="Name" by="name" />
             <th>Id</th>
             <Head listing={listing} text="Time" by="billed_ms" className="right" />
             <Head listing={listing} text="Cost" by="amount" className="right" />
