@@ -41,6 +41,8 @@ export interface ProcessOptions {
   release?(name: string): string | undefined;
   /** Returns the address at which cores reach the database, for instance through a proxy. Default: `url` itself. */
   databaseUrl?(url: string): Promise<string>;
+  /** Addresses of the database for each core. Default: `databaseUrl` for all. */
+  databaseUrls?: readonly string[];
   /** True: clients reach the facades through the real Envoy. Default false. */
   edge?: boolean;
   /** True: all parts find each other by names, which `failNames` lets fail. Default false: by addresses. */
@@ -96,7 +98,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const cores: Child<ReadyMessage>[] = [];
   for (let i = 0; i < (options.cores ?? 1); i += 1) {
     const { child, ready } = await run(`core-${i + 1}`, 'core/main.ts', () => ({
-      SLIPWAY_DATABASE_URL: databaseUrl,
+      SLIPWAY_DATABASE_URL: options.databaseUrls?.[i] ?? databaseUrl,
       SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0',
       SLIPWAY_ROOT_KEY: rootKey,
       SLIPWAY_SECRET_KEY: secretKey,

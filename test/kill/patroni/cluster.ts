@@ -1,4 +1,4 @@
-/** Two nodes of PostgreSQL kept by Patroni with deploy/patroni/patroni.yml, and one etcd, all on this host. */
+/** Two nodes of PostgreSQL kept by Patroni with deploy/patroni/patroni.yml, and one etcd: on this host, or on three. */
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,14 +22,36 @@ const PASSWORD = 'failover-of-a-test';
 const ASK_MS = 1_000;
 const START_MS_MAX = 180_000;
 
-/** Settings with which no time limit decides what happens, however slow the machine is. */
-const PATIENT = {
-  dcs: { ttl: 300, retry_timeout: 60 },
-  // Processes are killed, never the machine: the kernel keeps what they wrote.
-  parameters: { fsync: 'off', wal_sender_timeout: '300s', wal_receiver_timeout: '300s', tcp_user_timeout: '300s' },
+/** Time limits of Patroni's that are not those of deploy/patroni. */
+const LIMITS = {
+  /** None decides what happens, however slow the machine is. */
+  patient: { ttl: 300, retry_timeout: 60 },
+  /** A primary that falls silent is replaced, and no loss of etcd is seen where the machine is only slow. */
+  replacing: { ttl: 20, retry_timeout: 9 },
+};
+// Processes are killed, never the machine: the kernel keeps what they wrote.
+const PARAMETERS = {
+  ...{ fsync: 'off', wal_sender_timeout: '300s' },
+  ...{ wal_receiver_timeout: '300s', tcp_user_timeout: '300s' },
 };
 
-/** The parts of patroni.yml that PATIENT changes. */
+/** Where a part runs. */
+export interface Place {
+  address: string;
+  /** Command that runs the words behind it there. */
+  inside: readonly string[];
+}
+
+interface ClusterOptions {
+  /** Default: all settings are those of deploy/patroni. */
+  limits?: keyof typeof LIMITS;
+  /** Places of etcd and of the two nodes. Default: this host. */
+  places?: readonly Place[];
+}
+
+const HERE: Place = { address: '127.0.0.1', inside: [] };
+
+/** The parts of patroni.yml that tests change. */
 interface PatroniFile {
   bootstrap: {
     dcs: { postgresql: { parameters: Record<string, unknown> } } & Record<string, unknown>;
@@ -51,12 +73,14 @@ interface Members {
   members: { role: string; state: string }[];
 }
 
-async function startEtcd(t: Test, folder: string): Promise<string> {
-  const client = `127.0.0.1:${await quietPort()}`;
-  const peer = `http://127.0.0.1:${await quietPort()}`;
+async function startEtcd(t: Test, folder: string, { address, inside }: Place): Promise<string> {
+  const client = `${address}:${await quietPort()}`;
+  const peer = `http://${address}:${await quietPort()}`;
+  const [program = '', ...args] = [...inside, kubeProgram('etcd')];
   const child = spawn(
-    kubeProgram('etcd'),
+    program,
     [
+      ...args,
       `--data-dir=${join(folder, 'etcd')}`,
       '--unsafe-no-fsync',
       `--listen-client-urls=http://${client}`,
@@ -72,33 +96,46 @@ async function startEtcd(t: Test, folder: string): Promise<string> {
   return client;
 }
 
+interface NodeParts {
+  folder: string;
+  /** host:port of etcd. */
+  etcd: string;
+  place: Place;
+}
+
 /** A node: PostgreSQL and its Patroni. */
 export class Node {
   readonly name: string;
   readonly port: number;
+  /** host:port of PostgreSQL. */
+  readonly host: string;
   /** URL of Patroni's REST API. */
   readonly api: string;
   readonly #home: string;
+  readonly #inside: readonly string[];
   readonly #env: Record<string, string | undefined>;
   #child: ChildProcess | undefined;
   /** The last lines of Patroni. */
   log = '';
 
-  constructor(name: string, ports: [number, number], { folder, etcd }: { folder: string; etcd: string }) {
+  constructor(name: string, ports: [number, number], { folder, etcd, place }: NodeParts) {
     const [port, api] = ports;
+    const { address, inside } = place;
     const bin = join(POSTGRESQL, readdirSync(POSTGRESQL).sort().at(-1)!, 'bin');
     this.name = name;
     this.port = port;
-    this.api = `http://127.0.0.1:${api}`;
+    this.api = `http://${address}:${api}`;
+    this.host = `${address}:${port}`;
+    this.#inside = inside;
     this.#home = join(folder, name);
     this.#env = {
       PATH: process.env['PATH'],
       PATRONI_NAME: name,
-      PATRONI_RESTAPI_LISTEN: `127.0.0.1:${api}`,
-      PATRONI_RESTAPI_CONNECT_ADDRESS: `127.0.0.1:${api}`,
+      PATRONI_RESTAPI_LISTEN: `${address}:${api}`,
+      PATRONI_RESTAPI_CONNECT_ADDRESS: `${address}:${api}`,
       PATRONI_ETCD3_HOSTS: etcd,
-      PATRONI_POSTGRESQL_LISTEN: `127.0.0.1:${port}`,
-      PATRONI_POSTGRESQL_CONNECT_ADDRESS: `127.0.0.1:${port}`,
+      PATRONI_POSTGRESQL_LISTEN: `${address}:${port}`,
+      PATRONI_POSTGRESQL_CONNECT_ADDRESS: `${address}:${port}`,
       PATRONI_POSTGRESQL_DATA_DIR: join(this.#home, 'data'),
       PATRONI_POSTGRESQL_BIN_DIR: bin,
       // By default it is in the home of the user postgres, which all nodes of this machine share.
@@ -113,9 +150,10 @@ export class Node {
   }
 
   start(): void {
-    const args = ['--reuid=postgres', '--regid=postgres', '--init-groups', PATRONI, '../patroni.yml'];
+    const user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
+    const [program = '', ...args] = [...this.#inside, ...user, PATRONI, '../patroni.yml'];
     const options = { env: this.#env, cwd: this.#home, stdio: ['ignore', 'pipe', 'pipe'] } as const;
-    const child = spawn('setpriv', args, options as never) as ChildProcess;
+    const child = spawn(program, args, options as never) as ChildProcess;
     for (const stream of [child.stdout!, child.stderr!])
       stream.on('data', (part: Buffer) => {
         this.log = (this.log + String(part)).slice(-6_000);
@@ -168,33 +206,31 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Writes the configuration of both nodes: the one in deploy, with patience if that is wanted. */
-function writeConfig(file: string, isPatient: boolean): void {
+/** Writes the configuration of both nodes: the one in deploy, with other limits if they are given. */
+function writeConfig(file: string, limits: ClusterOptions['limits']): void {
   const shipped = readFileSync(join(root, 'deploy/patroni/patroni.yml'), 'utf8');
   const config = parse(shipped) as PatroniFile;
   const { dcs, initdb } = config.bootstrap;
-  if (isPatient) {
-    Object.assign(dcs, PATIENT.dcs);
-    Object.assign(dcs.postgresql.parameters, PATIENT.parameters);
+  if (limits) {
+    Object.assign(dcs, LIMITS[limits]);
+    Object.assign(dcs.postgresql.parameters, PARAMETERS);
     initdb.push('no-sync');
   }
   writeFileSync(file, stringify(config));
 }
 
-/**
- * Starts all of it. Resolves when there are a primary and a synchronous standby. `isPatient`: no time limit of
- * Patroni's or PostgreSQL's decides what happens; otherwise all settings are those of deploy/patroni.
- */
-export async function startCluster(t: Test, isPatient: boolean) {
-  const folder = await openFolder(t, isPatient ? await placeOf(QUICK) : tmpdir());
-  const etcd = await startEtcd(t, folder);
-  writeConfig(join(folder, 'patroni.yml'), isPatient);
+/** Starts all of it. Resolves when there are a primary and a synchronous standby. */
+export async function startCluster(t: Test, { limits, places = [HERE, HERE, HERE] }: ClusterOptions = {}) {
+  const folder = await openFolder(t, limits ? await placeOf(QUICK) : tmpdir());
+  const [etcdPlace, ...nodePlaces] = places;
+  const etcd = await startEtcd(t, folder, etcdPlace!);
+  writeConfig(join(folder, 'patroni.yml'), limits);
   const nodes: Node[] = [];
-  for (const name of ['db-1', 'db-2']) {
-    const node = new Node(name, [await quietPort(), await quietPort()], { folder, etcd });
+  for (const [index, place] of nodePlaces.entries()) {
+    const node = new Node(`db-${index + 1}`, [await quietPort(), await quietPort()], { folder, etcd, place });
     nodes.push(node);
     t.teardown(() => {
-      if (!t.passing()) t.comment(`${name}: ${node.log}`);
+      if (!t.passing()) t.comment(`${node.name}: ${node.log}`);
       node.signalAll('SIGKILL');
     });
   }
@@ -203,7 +239,8 @@ export async function startCluster(t: Test, isPatient: boolean) {
     throw new Error('there is no primary');
   };
   const isWhole = async (): Promise<boolean> => {
-    const { members } = (await (await fetch(`${nodes[0]!.api}/cluster`)).json()) as Members;
+    const answer = await fetch(`${nodes[0]!.api}/cluster`, { signal: AbortSignal.timeout(ASK_MS) });
+    const { members } = (await answer.json()) as Members;
     const standby = members.find(({ role }) => role === 'sync_standby');
     return members.some(({ role }) => role === 'leader') && standby?.state === 'streaming';
   };
@@ -211,7 +248,7 @@ export async function startCluster(t: Test, isPatient: boolean) {
   await waitFor('a primary', primary, START_MS_MAX);
   nodes[1]!.start();
   await waitFor('a synchronous standby', isWhole, START_MS_MAX);
-  const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join();
+  const hosts = nodes.map(({ host }) => host).join();
   return {
     nodes,
     primary,
@@ -219,5 +256,7 @@ export async function startCluster(t: Test, isPatient: boolean) {
     isWhole,
     /** Address of a database on whichever node is the primary. */
     url: (name: string): string => `postgres://postgres:${PASSWORD}@${hosts}/${name}?target_session_attrs=primary`,
+    /** The same by one host that leads there. */
+    urlAt: (host: string, name: string): string => `postgres://postgres:${PASSWORD}@${host}/${name}`,
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Failover of PostgreSQL under load, by hand (docs/operate/failover.md): the primary is killed or stopped, with and
- * without its host, and switched over. Prints for how long no job was acknowledged, and checks that no acknowledged job
- * is lost or doubled.
+ * without its host, cut off, and switched over. Prints for how long no job was acknowledged, and checks that no
+ * acknowledged job is lost or doubled.
  *
  *   node test/kill/patroni/failover-main.ts [ROUNDS]
  *
@@ -13,6 +13,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
+import type { Host } from '../../helpers/net/hosts.ts';
+import { startHosts } from '../../helpers/net/hosts.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
 import type { Processes } from '../../helpers/system/processes.ts';
 import { startProcesses } from '../../helpers/system/processes.ts';
@@ -72,6 +74,7 @@ function startLoad({ request }: Processes, endpointId: string, input: object) {
 
 /** The faults: what happens to the primary, and what mends it once the other node is the primary. */
 const FAULTS: readonly (readonly [name: string, cause: Change, mend: Change])[] = [
+  ['partition', (_node, _other, host) => host.pull(), (_node, _other, host) => host.plug()],
   ['kill -9 of PostgreSQL', (node) => node.signalDatabase('SIGKILL'), () => undefined],
   ['switchover', (node, other) => node.switchOver(other), () => undefined],
   ['SIGSTOP of PostgreSQL', (node) => node.signalDatabase('SIGSTOP'), (node) => node.signalAll('SIGCONT')],
@@ -79,7 +82,7 @@ const FAULTS: readonly (readonly [name: string, cause: Change, mend: Change])[] 
   ['SIGSTOP of the host', (node) => node.signalAll('SIGSTOP'), (node) => node.signalAll('SIGCONT')],
 ];
 
-type Change = (node: Node, other: Node) => Promise<void> | void;
+type Change = (node: Node, other: Node, host: Host) => Promise<void> | void;
 
 async function checkJobs(t: Test, sql: postgres.Sql, endpointId: string, acknowledged: ReadonlyMap<string, number>) {
   await waitFor(
@@ -107,7 +110,8 @@ async function checkJobs(t: Test, sql: postgres.Sql, endpointId: string, acknowl
 }
 
 t.test('failover', async (t) => {
-  const { nodes, primary, isWhole, url } = await startCluster(t, false);
+  const hosts = await startHosts(t, ['etcd', 'db-1', 'db-2']);
+  const { nodes, primary, isWhole, url } = await startCluster(t, { places: hosts });
   const admin = postgres(url('postgres'), { max: 1 });
   await admin`CREATE DATABASE slipway`;
   await admin.end();
@@ -129,9 +133,10 @@ t.test('failover', async (t) => {
     for (const [name, cause, mend] of FAULTS) {
       const node = await waitFor('the primary', primary);
       const other = nodes.find((each) => each !== node)!;
+      const host = hosts.find(({ name }) => name === node.name)!;
       const before = load.times.length;
       const fromMs = Date.now();
-      await cause(node, other);
+      await cause(node, other, host);
       await waitFor('the other one to be the primary', async () => (await other.role()) === 'primary', MEND_MS_MAX);
       const promotedMs = Date.now() - fromMs;
       const at = load.times.length;
@@ -140,7 +145,7 @@ t.test('failover', async (t) => {
       const pauseMs = Math.max(...times.slice(1).map((time, index) => time - times[index]!));
       t.comment(`${name}: another primary after ${promotedMs} ms, nothing acknowledged for ${pauseMs} ms`);
       pauses.set(name, [...(pauses.get(name) ?? []), (pauseMs / 1_000).toFixed(1)]);
-      await mend(node, other);
+      await mend(node, other, host);
       await waitFor('a synchronous standby again', isWhole, MEND_MS_MAX);
     }
   await load.stop();

@@ -18,7 +18,7 @@ const MEND_MS_MAX = 180_000;
 t.setTimeout(600_000);
 
 t.test('the primary is killed while jobs run', { skip: skipWithoutPatroni() }, async (t) => {
-  const { nodes, primary, isWhole, url } = await startCluster(t, true);
+  const { nodes, primary, isWhole, url } = await startCluster(t, { limits: 'patient' });
   const admin = postgres(url('postgres'), { max: 1 });
   await admin`CREATE DATABASE slipway`;
   await admin.end();
