@@ -19,6 +19,8 @@ import { tunnelKeyOf } from './tunnel-key.ts';
 const KEY_ID_LENGTH = 20;
 /** Lifetime of a machine's certificate. Its agent renews it in the last third. */
 const MACHINE_DAYS = 90;
+/** Tries to sign while the authority is exchanged. */
+const SIGN_TRIES_MAX = 3;
 /** Maximum concurrent joins per replica, because joining needs no authentication. */
 const JOINS_MAX = 16;
 
@@ -107,11 +109,17 @@ export class Joining {
   async #issue(publicKey: KeyObject, machineId: string): Promise<MadeCertificate> {
     const { authorities, certificates, sealer } = this.#context;
     const life = certificates.life(MACHINE_DAYS);
-    const signer = this.#signer();
-    const certificate = signer.issueMachine(publicKey, machineId, life);
-    await authorities.recordSigner(Buffer.from(hashPublicKey(publicKey), 'hex'), signer.digest);
+    const keyHash = Buffer.from(hashPublicKey(publicKey), 'hex');
+    let signer = this.#signer();
+    // Another replica may have exchanged the authority since this one has read it.
+    for (let tries = 1; !(await authorities.recordSigner(keyHash, signer)); tries += 1) {
+      if (tries === SIGN_TRIES_MAX)
+        throw new DomainError('UNAVAILABLE', 'The authority is being exchanged; try again.');
+      await certificates.refresh();
+      signer = this.#signer();
+    }
     return {
-      certificate,
+      certificate: signer.issueMachine(publicKey, machineId, life),
       coreTime: new Date(life.nowMs),
       tunnelKey: tunnelKeyOf(sealer, hashPublicKey(publicKey)),
     };

@@ -60,30 +60,31 @@ const STEPS: Partial<Record<AuthorityChange, Step>> = {
         'The new authority is less than a minute old, and other replicas of core may not know it yet. Wait a minute.',
       );
     }
-    await requireNobodyLeft(context, next.digest, force);
+    await requireNobodyLeft(context.authorities, next.digest, force);
     await context.authorities.use(keyId);
   },
   [AuthorityChange.WITHDRAW]: async (context, keyId, force) => {
     const { authorities, certificates } = context;
     const { next, authority } = certificates;
-    if (next && !force) {
-      const { count } = await authorities.machines(next.digest, true);
-      if (count > 0) {
-        throw new DomainError(
-          'IN_USE',
-          `Machines with a certificate of the new authority: ${count}; they would have to join again. ` +
-            'Use it instead: slipway authority use',
-        );
-      }
-    } else if (!next) {
-      await requireNobodyLeft(context, authority!.digest, force);
-    }
-    if (!(await authorities.withdraw(keyId)))
-      throw new DomainError('IN_USE', 'Only one authority is trusted; there is none to withdraw.');
+    const isWithdrawn = await authorities.withdraw(keyId, async (machines) => {
+      if (!next) return requireNobodyLeft({ machines }, authority!.digest, force);
+      const { count } = await machines(next.digest, true);
+      if (count === 0 || force) return;
+      throw new DomainError(
+        'IN_USE',
+        `Machines with a certificate of the new authority: ${count}; they would have to join again. ` +
+          'Use it instead: slipway authority use',
+      );
+    });
+    if (!isWithdrawn) throw new DomainError('IN_USE', 'Only one authority is trusted; there is none to withdraw.');
   },
 };
 
-async function requireNobodyLeft({ authorities }: RotationContext, digest: string, force: boolean): Promise<void> {
+async function requireNobodyLeft(
+  authorities: Pick<RotationContext['authorities'], 'machines'>,
+  digest: string,
+  force: boolean,
+): Promise<void> {
   const { count, names } = await authorities.machines(digest, false);
   if (count === 0 || force) return;
   throw new DomainError(

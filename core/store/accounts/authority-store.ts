@@ -20,6 +20,21 @@ export interface AuthorityRecord {
   previous: string | undefined;
 }
 
+/** An authority that has signed a certificate. */
+interface Signer {
+  digest: string;
+  /** PEM. */
+  certificate: string;
+}
+
+interface CountedMachines {
+  count: number;
+  names: string[];
+}
+
+/** Counts the machines whose certificate this authority did, or did not, sign. */
+type ReadMachines = (digest: string, isSigned: boolean) => Promise<CountedMachines>;
+
 interface AuthorityRow {
   certificate: string | null;
   sealed: Buffer;
@@ -95,32 +110,37 @@ export class AuthorityStore {
     );
   }
 
-  /** Removes the next or the previous authority. Returns false if there is neither. */
-  async withdraw(keyId: string): Promise<boolean> {
-    return this.#change(
-      'WithdrawAuthority',
-      keyId,
-      (tx) => tx`
+  /**
+   * Removes the next or the previous authority. `check`: called when no certificate can be signed meanwhile; if it
+   * throws, nothing changes. Returns false if there is neither.
+   */
+  async withdraw(keyId: string, check: (machines: ReadMachines) => Promise<void>): Promise<boolean> {
+    return this.#change('WithdrawAuthority', keyId, async (tx) => {
+      await tx`SELECT FROM installation FOR UPDATE`;
+      await check((digest, isSigned) => machinesOf(tx, digest, isSigned));
+      return tx`
         UPDATE installation SET previous_authority_certificate = NULL,
           next_authority_certificate = NULL, next_authority_key_sealed = NULL, next_authority_at = NULL
-        WHERE next_authority_certificate IS NOT NULL OR previous_authority_certificate IS NOT NULL`,
-    );
+        WHERE next_authority_certificate IS NOT NULL OR previous_authority_certificate IS NOT NULL`;
+    });
   }
 
-  /** Records which authority signed the last certificate of a machine. `keyHash`: of its public key. */
-  async recordSigner(keyHash: Buffer, digest: string): Promise<void> {
-    await this.#sql`UPDATE api_key SET authority_digest = ${digest} WHERE secret_hash = ${keyHash}`;
+  /**
+   * Records which authority signed the last certificate of a machine. `keyHash`: of its public key. Returns false if
+   * that authority signs no more: another replica has exchanged it, or withdrawn it.
+   */
+  async recordSigner(keyHash: Buffer, { digest, certificate }: Signer): Promise<boolean> {
+    const { count } = await this.#sql`
+      WITH signer AS MATERIALIZED (
+        SELECT FROM installation WHERE ${certificate} IN (authority_certificate, next_authority_certificate) FOR SHARE
+      )
+      UPDATE api_key SET authority_digest = ${digest} FROM signer WHERE secret_hash = ${keyHash}`;
+    return count > 0;
   }
 
   /** Returns the machines that joined by a token and whose certificate this authority did, or did not, sign. */
-  async machines(digest: string, isSigned: boolean): Promise<{ count: number; names: string[] }> {
-    const rows = await this.#sql<{ name: string; count: number }[]>`
-      SELECT coalesce(machine.name, api_key.name) AS name, count(*) OVER ()::int AS count
-      FROM api_key LEFT JOIN machine ON machine.id = api_key.machine_id
-      WHERE api_key.join_token_id IS NOT NULL AND api_key.revoked_at IS NULL
-        AND (api_key.authority_digest IS NOT DISTINCT FROM ${digest}) = ${isSigned}
-      ORDER BY 1 LIMIT ${NAMES_MAX}`;
-    return { count: rows[0]?.count ?? 0, names: rows.map(({ name }) => name) };
+  async machines(digest: string, isSigned: boolean): Promise<CountedMachines> {
+    return machinesOf(this.#sql, digest, isSigned);
   }
 
   #change(action: string, keyId: string, change: (tx: Sql) => PromiseLike<{ count: number }>): Promise<boolean> {
@@ -142,4 +162,14 @@ export class AuthorityStore {
   #open(sealed: Buffer): string {
     return this.#sealer.open(sealed, authorityKeyIdentity()).toString();
   }
+}
+
+async function machinesOf(sql: Sql, digest: string, isSigned: boolean): Promise<CountedMachines> {
+  const rows = await sql<{ name: string; count: number }[]>`
+    SELECT coalesce(machine.name, api_key.name) AS name, count(*) OVER ()::int AS count
+    FROM api_key LEFT JOIN machine ON machine.id = api_key.machine_id
+    WHERE api_key.join_token_id IS NOT NULL AND api_key.revoked_at IS NULL
+      AND (api_key.authority_digest IS NOT DISTINCT FROM ${digest}) = ${isSigned}
+    ORDER BY 1 LIMIT ${NAMES_MAX}`;
+  return { count: rows[0]?.count ?? 0, names: rows.map(({ name }) => name) };
 }
