@@ -38,6 +38,7 @@ export class SuspensionStore {
     return this.#database.db.transaction(async (tx) => {
       const statement = statementOf(tx);
       await lockPlacement(statement);
+      await lockForSuspension(statement, workerId);
       const row = await read(statement, workerId);
       if (!row) return undefined;
       const { machineId, endpointId, offload, usedBytes } = row;
@@ -73,6 +74,15 @@ export class SuspensionStore {
       return { machineId: row.machineId, endpointIds: [row.endpointId] };
     });
   }
+}
+
+/** Locks a worker and those that may be evicted for it, in the order in which reports lock them. */
+async function lockForSuspension(statement: Statement, workerId: string): Promise<void> {
+  await statement`
+    SELECT FROM worker
+    WHERE machine_id = (SELECT machine_id FROM worker WHERE id = ${workerId}) AND ended_at IS NULL
+      AND machine_id <> '' AND (id = ${workerId} OR (desired = 'FREEZE' AND standby_reached = 'HOST'))
+    ORDER BY id FOR NO KEY UPDATE`;
 }
 
 async function read(statement: Statement, workerId: string): Promise<Row | undefined> {

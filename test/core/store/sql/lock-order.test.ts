@@ -44,11 +44,17 @@ t.test(
   'workers: reports, crashes, signs of use, drains, freezes, wakes, and what is given up, gives way or is evicted',
   async (t) => {
     const endpointId = await engines.endpoint();
-    const ids = Array.from({ length: COUNT }, (_, index) => `worker${String(index).padStart(8, '0')}`);
-    for (const id of shuffled(ids)) {
-      await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state)
-        VALUES (${id}, ${endpointId}, ${machineId}, 1, 'READY')`;
-    }
+    let made = 0;
+    /** Starts so many workers. Returns their ids. */
+    const start = async (count: number): Promise<string[]> => {
+      const fresh = Array.from({ length: count }, () => `worker${String((made += 1)).padStart(8, '0')}`);
+      for (const id of shuffled(fresh)) {
+        await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state)
+          VALUES (${id}, ${endpointId}, ${machineId}, 1, 'READY')`;
+      }
+      return fresh;
+    };
+    let ids = await start(COUNT);
     const session = { machineId, sessionId: 'session' };
     let reports = 0;
     const some = (): string[] => shuffled(ids).slice(0, COUNT / 2);
@@ -88,9 +94,11 @@ t.test(
       await sql`DELETE FROM worker WHERE id = 'taking'`;
       await again('RUN');
     };
-    const again = (desired: 'RUN' | 'FREEZE'): Promise<unknown> => {
-      return sql`UPDATE worker w SET desired = ${desired}, ended_at = NULL
-        FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
+    /** Gives all workers this desired state. Ended ones never return: others start in their place. */
+    const again = async (desired: 'RUN' | 'FREEZE'): Promise<void> => {
+      const living = await sql<{ id: string }[]>`UPDATE worker w SET desired = ${desired}
+        FROM ${lockedInOrder(sql, sql`id = ANY(${ids}) AND ended_at IS NULL`)} AS l WHERE w.id = l.id RETURNING w.id`;
+      ids = [...living.map(({ id }) => id), ...(await start(COUNT - living.length))];
     };
     await t.resolves(
       together([
