@@ -22,6 +22,8 @@ import { STANDBY_SECONDS } from './domain/machines/worker.ts';
 export interface CoreConfig {
   /** postgres:// URL. Secret: it contains a password. */
   databaseUrl: string;
+  /** File that the URL came from, read again for the password of each new connection. Empty: there is none. */
+  databaseUrlFile: string;
   /** A folder of the database's disk on this machine, to warn before that is full. Empty: none. */
   databaseDir: string;
   /** Runs on a database that a newer release has migrated, if that one allows it. */
@@ -100,6 +102,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   const reader = new EnvReader(env);
   const config: CoreConfig = {
     databaseUrl: reader.secret('SLIPWAY_DATABASE_URL'),
+    databaseUrlFile: reader.text('SLIPWAY_DATABASE_URL_FILE', ''),
     databaseDir: reader.text('SLIPWAY_DATABASE_DIR', ''),
     allowNewerDatabase: reader.flag('SLIPWAY_ALLOW_NEWER_DATABASE', false),
     databaseAnswerMs: reader.integer('SLIPWAY_DATABASE_ANSWER_MS', 5_000, 1_000, 60_000),

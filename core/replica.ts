@@ -52,7 +52,10 @@ export class Replica extends SingleRunService {
       } else if (isTransient(error)) logger.warn({ err: error }, 'the database is not there yet');
     };
     const waitMs = this.#slowStart();
-    const forMs = (error: unknown): number => (isDiskFull(error) || isReadOnly(error) ? Infinity : waitMs(error));
+    const forMs = (error: unknown): number => {
+      if (isAccessDenied(error)) return 0;
+      return isDiskFull(error) || isReadOnly(error) ? Infinity : waitMs(error);
+    };
     try {
       await persist(this.#storage.prepare, { ...this.#dependencies, forMs, signal: this.ending, onFailure });
     } catch (error) {

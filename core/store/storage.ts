@@ -38,6 +38,7 @@ import { ImageStore } from './machines/image-store.ts';
 import { JoinTokenStore } from './machines/join-token-store.ts';
 import { MachineStore } from './machines/machine-store.ts';
 import { requireOwnSessions } from './machines/own-session.ts';
+import { PoolStore } from './machines/pool-store.ts';
 import { WorkerStore } from './machines/worker-store.ts';
 import { PodReportStore } from './pods/pod-report-store.ts';
 import { PodStore } from './pods/pod-store.ts';
@@ -95,7 +96,9 @@ export interface Storage {
   /** Resolves while the database answers. */
   ping(): Promise<void>;
   /** Opens a channel for short messages between the replicas on this database. */
-  openChannel(options: Omit<NoticeChannelOptions, 'url' | 'onSilence' | 'answers' | 'lostAnswers'>): NoticeChannel;
+  openChannel(
+    options: Omit<NoticeChannelOptions, 'url' | 'password' | 'onSilence' | 'answers' | 'lostAnswers'>,
+  ): NoticeChannel;
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
 }
@@ -121,6 +124,7 @@ export function makeStores(database: Database, sealer: Sealer, { standbySeconds 
     registryAuths: new RegistryAuthStore(database),
     secrets: new SecretStore(database, sealer),
     machines: new MachineStore(database),
+    pools: new PoolStore(database),
     workers: new WorkerStore(database, sealer),
     scales: new ScaleStore(database, running, standbySeconds === STANDBY_SECONDS ? undefined : standbySeconds),
     suspensions: new SuspensionStore(database),
@@ -188,7 +192,7 @@ export function openStorage(
     stores: makeStores(database, sealer, options),
     answers,
     prepare: async () => {
-      await requireOwnSessions(url, logger, answers);
+      await requireOwnSessions(database, logger);
       await migrate(database, logger, options.release);
       await new InstallationStore(database, sealer).claimSecretKey();
     },
@@ -198,6 +202,7 @@ export function openStorage(
     openChannel: (channel) =>
       new NoticeChannel({
         url,
+        password: database.password,
         onSilence: () => database.cut(),
         answers,
         lostAnswers: new LostAnswers(() => database.connections()),

@@ -3,9 +3,8 @@
  * holder or several, notices would not arrive, and queries would be planned by momentary statistics.
  */
 import type { Logger } from '@slipway/kit/log/logger';
-import type { Sql } from '../sql/database.ts';
+import type { Database, Sql } from '../sql/database.ts';
 import { connect, HOT_SETTINGS } from '../sql/database.ts';
-import type { ServerAnswers } from '../sql/server-answers.ts';
 import { PROTOCOL_VIOLATION } from '../sql/transient.ts';
 
 /** The connections are not sessions that belong to core alone. */
@@ -21,8 +20,11 @@ export class PoolerError extends Error {
 }
 
 /** Checks that each connection is a dedicated session with the requested settings. Throws PoolerError. */
-export async function requireOwnSessions(url: string, logger: Logger, answers: ServerAnswers): Promise<void> {
-  const sql = connect(url, 'slipway-check', 2, logger, HOT_SETTINGS, { answers });
+export async function requireOwnSessions(
+  { url, answers, password }: Pick<Database, 'url' | 'answers' | 'password'>,
+  logger: Logger,
+): Promise<void> {
+  const sql = connect(url, 'slipway-check', 2, logger, HOT_SETTINGS, { answers, password });
   try {
     if (!(await hasSettings(sql)) || (await isShared(sql))) throw new PoolerError();
   } catch (error) {

@@ -8,6 +8,8 @@ import { drizzle, sql as drizzleSql } from '@slipway/drizzle/orm';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import type { PasswordReader } from './database-password.ts';
+import { passwordReader } from './database-password.ts';
 import type { ServerAnswersOptions } from './server-answers.ts';
 import { ServerAnswers } from './server-answers.ts';
 
@@ -94,6 +96,8 @@ export interface DatabaseOptions extends ServerAnswersOptions {
   logger: Logger;
   /** The replica has two secret keys. Others see it by the name of its connections. Default: false. */
   hasTwoKeys?: boolean;
+  /** File of the URL, read again for the password of each new connection. Empty: there is none. */
+  databaseUrlFile?: string;
   /** Connections of the general pool. Default 8. */
   connectionsMax?: number;
   /** Connections of the hot pool. Default 8. */
@@ -116,6 +120,8 @@ export interface Database {
   readonly urgent: Pick<Database, 'sql' | 'db'>;
   /** Measures how fast the server answers, on these connections and on all that are opened with it. */
   readonly answers: ServerAnswers;
+  /** Returns the password for a new connection. `undefined`: that of the URL. */
+  readonly password: PasswordReader | undefined;
   /** Cuts all connections (`cutAll`). */
   cut(): void;
   /** Returns the connections of all pools that are open now. */
@@ -180,6 +186,8 @@ const POOL_WAIT_LISTENERS = new WeakMap<Sql, { onWait: (waitedMs: number) => voi
 interface ConnectOptions {
   /** Shared by all clients of one server. Default: this client's own. */
   answers?: ServerAnswers;
+  /** Returns the password for a new connection. Default: that of the URL. */
+  password?: PasswordReader | undefined;
   /** Called with each notification. Its connection is never closed for being idle. */
   onnotify?: (channel: string, payload: string) => void;
 }
@@ -191,7 +199,7 @@ export function connect(
   max: number,
   logger: Logger,
   settings: Record<string, string> = {},
-  { answers = new ServerAnswers(), onnotify }: ConnectOptions = {},
+  { answers = new ServerAnswers(), password, onnotify }: ConnectOptions = {},
 ): Sql {
   checkPatched();
   const connections = new Map<Socket, OpenConnection>();
@@ -205,6 +213,7 @@ export function connect(
     // Known to the driver though not to its types: its own listen() would not listen again when a reconnection fails
     // once.
     ...(onnotify && { onnotify }),
+    ...(password && { password }),
     ...{ onsocket, array_types: ARRAY_TYPES, onturn: (waitedMs: number) => listener.onWait(waitedMs) },
     max,
     types: TYPES,
@@ -262,26 +271,19 @@ function hostsOf(url: string): number {
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const answers = new ServerAnswers({ ...options, hosts: hostsOf(url) });
-  const sql = connect(
-    url,
-    options.hasTwoKeys ? TWO_KEYS_NAME : ONE_KEY_NAME,
-    options.connectionsMax ?? 8,
-    options.logger,
-    LOCKS,
-    { answers },
-  );
+  const shared = { answers, password: passwordReader(options.databaseUrlFile ?? '', url) };
+  const { logger, connectionsMax = 8, hotConnectionsMax = 8 } = options;
+  const sql = connect(url, options.hasTwoKeys ? TWO_KEYS_NAME : ONE_KEY_NAME, connectionsMax, logger, LOCKS, shared);
   const hotSettings = { ...HOT_SETTINGS, ...LOCKS };
-  const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, hotSettings, {
-    answers,
-  });
-  const urgent = connect(url, 'slipway-core-urgent', URGENT_CONNECTIONS, options.logger, LOCKS, { answers });
+  const hot = connect(url, 'slipway-core-hot', hotConnectionsMax, logger, hotSettings, shared);
+  const urgent = connect(url, 'slipway-core-urgent', URGENT_CONNECTIONS, logger, LOCKS, shared);
   return {
     url,
     sql,
     hot,
     db: drizzle(sql),
     urgent: { sql: urgent, db: drizzle(urgent) },
-    answers,
+    ...shared,
     cut: () => [sql, hot, urgent].forEach(cutAll),
     connections: () =>
       [sql, hot, urgent]

@@ -9,6 +9,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Sql } from './database.ts';
 import { connect, cutAll } from './database.ts';
+import type { PasswordReader } from './database-password.ts';
 import type { LostAnswers } from './lost-answers.ts';
 import { textArray } from './pack.ts';
 import type { ServerAnswers } from './server-answers.ts';
@@ -16,6 +17,8 @@ import { isConnectTimeout } from './transient.ts';
 
 export interface NoticeChannelOptions {
   url: string;
+  /** Returns the password for a new connection. Default: that of the URL. */
+  password?: PasswordReader | undefined;
   /** Called with each message, including this replica's own. */
   onNotice(payload: string): void;
   /**
@@ -84,7 +87,8 @@ export class NoticeChannel extends BaseService {
 
   constructor(options: NoticeChannelOptions) {
     super();
-    const { url, onNotice, singletonTasks, onCheck, onSilence, lostAnswers, answers, clock, random, logger } = options;
+    const { url, password, onNotice, singletonTasks, onCheck, onSilence, lostAnswers } = options;
+    const { answers, clock, random, logger } = options;
     this.#onCheck = onCheck ?? (() => undefined);
     this.#onSilence = onSilence ?? (() => undefined);
     this.#lostAnswers = lostAnswers;
@@ -100,7 +104,11 @@ export class NoticeChannel extends BaseService {
       synchronous_commit: 'off',
       idle_session_timeout: `${IDLE_ANSWERS * answers.firstMs}ms`,
     };
-    this.#connect = () => connect(url, LISTENER_NAME, 1, logger, settings, { answers, onnotify: hear });
+    this.#connect = () =>
+      connect(url, LISTENER_NAME, 1, logger, settings, {
+        ...{ answers, password },
+        onnotify: hear,
+      });
     this.#loop = new Loop({
       name: this.name,
       periodMs: CHECK_PERIOD_MS,

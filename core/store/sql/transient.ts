@@ -7,7 +7,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
  * SQLSTATEs and codes of driver and sockets after which the same statement may succeed: lost connections, a database
  * that starts, deadlocks, races, a full disk or memory (53100, 53200), a standby that answers during a failover
  * (25006), a statement or transaction that an administrator ended, or a time limit of the operator (57014, 25P03,
- * 25P04).
+ * 25P04), a password that is being changed (28P01).
  */
 const TRANSIENT = new Set([
   '40001',
@@ -24,6 +24,7 @@ const TRANSIENT = new Set([
   '57014',
   '25P03',
   '25P04',
+  '28P01',
   // The endpoint was deleted between the statement's snapshot and the update of its counter row.
   '23503',
   'CONNECTION_CLOSED',
