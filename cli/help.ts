@@ -23,7 +23,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     [['import'], 'take over an account of another service'],
   ],
   Installation: [
-    [['machines', 'models'], 'let machines join, drain and remove them; models that they keep'],
+    [['machines', 'pools', 'models'], 'let machines join, drain and remove them; their pools and models'],
     [['authority', 'secret-key'], 'whom the parts trust as core; what seals secrets; how to exchange both'],
     [['start'], 'run all of Slipway on this machine'],
     [['core', 'facade', 'edge', 'agent'], 'run one part on this machine'],

@@ -26,6 +26,7 @@ import { addAccounts } from './keys/accounts.ts';
 import { addKeys } from './keys/keys.ts';
 import { addAuthority } from './machines/authority.ts';
 import { addMachines } from './machines/machines.ts';
+import { addPools } from './machines/pools.ts';
 import { addSecretKey } from './machines/secret-key.ts';
 import { addWorkers } from './machines/workers.ts';
 import { addModels } from './models/models.ts';
@@ -58,6 +59,7 @@ const COMMANDS = [
   addTemplates,
   addWorkers,
   addMachines,
+  addPools,
   addAuthority,
   addSecretKey,
   addModels,

@@ -13,6 +13,7 @@ import type { OpenCredentials } from './dispatch/agent-messages.ts';
 import { AttemptAudit } from './dispatch/attempt-audit.ts';
 import { DesiredImages } from './dispatch/desired/desired-images.ts';
 import { DesiredLoop } from './dispatch/desired/desired-loop.ts';
+import { DesiredSettings } from './dispatch/desired/desired-settings.ts';
 import type { SecretResolver } from './dispatch/desired/secret-resolver.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
 import { ModelPeers } from './dispatch/model-peers.ts';
@@ -47,6 +48,7 @@ interface DispatchOptions {
   scales: Stores['scales'];
   podReports: Stores['podReports'];
   images: Stores['images'];
+  pools: Stores['pools'];
   cachedModels: Stores['cachedModels'];
   events: CoreEvents;
   /** Singleton task that resyncs scaling. */
@@ -134,7 +136,8 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     ...shared,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
-  const ofMachines = { table, workers, podReports, images: desiredImages, modelHub: options.modelHub };
+  const settings = new DesiredSettings({ pools: options.pools, sessions: () => table.all(), clock });
+  const ofMachines = { table, workers, podReports, images: desiredImages, settings, modelHub: options.modelHub };
   const desired = new DesiredLoop({
     ...ofMachines,
     events,

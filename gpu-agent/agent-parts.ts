@@ -32,6 +32,7 @@ import { KubernetesHost } from './hosts/kubernetes-host.ts';
 import { AgentKey } from './identity/agent-key.ts';
 import { IdentityFiles } from './identity/identity-files.ts';
 import { Joining } from './identity/joining.ts';
+import { PoolSettings } from './identity/pool-settings.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
@@ -97,6 +98,7 @@ export class AgentParts {
   /** Key and certificate of a machine that joined with a token. */
   readonly identity: IdentityFiles;
   readonly joining: Joining;
+  readonly settings: PoolSettings;
   readonly #tls: TlsSource;
   #renew: (reason: string) => void = () => undefined;
   /** Budget for bodies that workers send, shared by all requests to the bridge. */
@@ -108,13 +110,9 @@ export class AgentParts {
     this.deps = deps;
     this.#tls = new TlsSource(config.coreTls);
     this.identity = new IdentityFiles(config.dataDir);
-    this.joining = new Joining({
-      ...deps,
-      ...config,
-      files: this.identity,
-      token: config.joinToken,
-      addresses: config.coreAddresses,
-    });
+    const { joinToken: token, coreAddresses: addresses } = config;
+    this.joining = new Joining({ ...deps, ...config, files: this.identity, token, addresses });
+    this.settings = new PoolSettings({ ...config, ...deps, onChanged: () => void this.#describeAgain() });
     this.imageResolver = new ImageResolver(deps);
     this.modelResolver = new ModelResolver(deps);
     const meter = this.#buildMeter();
@@ -122,23 +120,17 @@ export class AgentParts {
     this.metricsServer = new MetricsServer({ ...deps, listen: config.metricsListen, metrics: this.#metrics });
     this.containers = this.#buildContainers(meter);
     const onUnsupported = (): void => this.#renew('GPU memory cannot be moved');
-    this.gpuMemory = buildGpuMemory(config, { ...deps, ...meter, onUnsupported });
+    this.gpuMemory = buildGpuMemory(this.settings, config.hostEnv, { ...deps, ...meter, onUnsupported });
     this.workloads = this.#buildWorkloads(meter);
     const tracing = tracingOf('agent', AGENT_VERSION, config);
     this.attempts = buildAttempts({ config, ...deps, ...meter, tracing, workloads: this.workloads });
     this.pods = this.#buildPods();
     this.bridge = this.#buildBridge(meter);
     this.lease = this.#buildLease();
-    const { attempts, pods, containers, lease } = this;
+    const { attempts, pods, containers, lease, settings, models } = this;
     this.adoption = new Adoption({ ...attempts, ...deps, pods, containers, lease });
-    this.inbound = new Inbound({
-      ...attempts,
-      ...deps,
-      pods,
-      images: containers,
-      models: this.models,
-      archive: this.workloads.archive,
-    });
+    const { archive } = this.workloads;
+    this.inbound = new Inbound({ ...attempts, ...deps, pods, images: containers, settings, models, archive });
     this.key = new AgentKey({ ...config, ...deps, onReplaced: () => this.#renew('the agent key was replaced') });
     const connect = buildConnectLoop(this, this.#tls);
     this.#renew = (reason) => connect.renew(reason);
@@ -146,6 +138,12 @@ export class AgentParts {
     this.inventory = new StartInventory({ ...this, ...deps, connect, dataDir: config.dataDir });
     const early = [...(tracing ? [tracing] : []), this.bridge, this.models, this.#buildWatch(), connect];
     this.services = [...early, this.#buildTunnels(), ...this.gpus.services, ...this.#buildUpkeep(), this.metricsServer];
+  }
+
+  /** Describes the machine to core again, after its pool has changed what it may take. */
+  async #describeAgain(): Promise<void> {
+    await this.gpuMemory.check(this.gpus.all);
+    this.#renew('the settings of its pool have changed');
   }
 
   #buildMeter(): AgentMeter {
@@ -181,12 +179,13 @@ export class AgentParts {
       return new KubernetesHost({ ...options, settings, onGpus: (gpus) => this.gpus.renew(gpus, this.machineId) });
     const hasRecords = (): boolean => this.attempts.runLog.hasRecords;
     const holdsSizes = (): Promise<boolean> => this.workloads.volumes.holdsSizes();
-    return new ContainerHost({ ...options, hasRecords, onPull, holdsSizes });
+    return new ContainerHost({ ...options, budget: this.settings, hasRecords, onPull, holdsSizes });
   }
 
   #buildModels({ onModel, onModelBytes }: AgentMeter): ModelHost {
     return new ModelHost({
       config: this.config,
+      settings: this.settings,
       ...this.deps,
       onModel,
       onModelBytes,

@@ -11,6 +11,7 @@ import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { ImageHost } from './hosts/image-host.ts';
 import type { AgentKey } from './identity/agent-key.ts';
 import type { IdentityFiles } from './identity/identity-files.ts';
+import type { PoolSettings } from './identity/pool-settings.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ModelHost } from './model-host.ts';
@@ -37,6 +38,7 @@ interface ConnectedParts {
   readonly inbound: Inbound;
   readonly lease: Lease;
   readonly identity: IdentityFiles;
+  readonly settings: PoolSettings;
   readonly key: AgentKey;
   readonly instance: AgentInstance;
   readonly machineId: string;

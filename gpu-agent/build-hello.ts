@@ -5,6 +5,7 @@ import type { AgentConfig } from './config.ts';
 import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { ImageHost } from './hosts/image-host.ts';
 import type { IdentityFiles } from './identity/identity-files.ts';
+import type { PoolSettings } from './identity/pool-settings.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { hostSize } from './inventory/host-size.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
@@ -14,7 +15,8 @@ import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 /** Sources of a hello. */
 interface HelloParts {
   config: AgentConfig;
-  identity: Pick<IdentityFiles, 'locations'>;
+  identity: Pick<IdentityFiles, 'locations' | 'pool'>;
+  settings: Pick<PoolSettings, 'standbyMax'>;
   machineId: string;
   gpus: MachineGpus;
   gpuMemory: Pick<GpuMemory, 'fault' | 'budgetBytes' | 'usedBytes'>;
@@ -28,6 +30,7 @@ interface HelloParts {
 export function buildHello({
   config,
   identity,
+  settings,
   machineId,
   gpus,
   gpuMemory,
@@ -36,7 +39,7 @@ export function buildHello({
   parts,
   pods,
 }: HelloParts): Hello {
-  const { name, cpuSlots, standbyMax, prefetch } = config;
+  const { name, cpuSlots, prefetch } = config;
   const { engine, noEngineReason, images } = containers.has;
   const { pool, reporter, table } = parts;
   return {
@@ -46,8 +49,9 @@ export function buildHello({
       id: machineId,
       name,
       locations: identity.locations(config.locations),
+      pool: identity.pool,
       cpuSlots,
-      standbyMax,
+      standbyMax: settings.standbyMax,
       agentVersion: AGENT_VERSION,
       cudaVersion: gpus.cudaVersion,
       gpus: gpus.all.map((gpu) => {

@@ -17,8 +17,9 @@ import type { Ulimit } from './executors/container/container-plan.ts';
 import type { EngineSearch } from './executors/container/engine-finder.ts';
 import type { KubernetesSettings } from './executors/kubernetes/kubernetes-settings.ts';
 import { kubernetesFaults, readKubernetes } from './executors/kubernetes/kubernetes-settings.ts';
+import type { MachineOptions } from './identity/pool-settings.ts';
+import { readMachineOptions } from './identity/pool-settings.ts';
 import { readIdentity } from './identity/read-identity.ts';
-import { halfOfMemoryGb } from './inventory/host-size.ts';
 import type { StaySettings } from './inventory/stay.ts';
 import { readStay } from './inventory/stay.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
@@ -38,9 +39,10 @@ import { readPublicPorts } from './workloads/http/public-ports.ts';
  * Models have theirs in models/model-settings.ts: SLIPWAY_MODEL_DIR, SLIPWAY_MODEL_DISK_GB, SLIPWAY_MODEL_PEER_LISTEN,
  * SLIPWAY_MODEL_PEER_MB_PER_SECOND. Ports of pods have theirs in workloads/http/public-ports.ts: SLIPWAY_PUBLIC_HOST,
  * SLIPWAY_PUBLIC_PORTS. How long the machine stays is in inventory/stay.ts: SLIPWAY_AGENT_EPHEMERAL,
- * SLIPWAY_AGENT_UNTIL.
+ * SLIPWAY_AGENT_UNTIL. What a pool can set is in identity/pool-settings.ts: SLIPWAY_STANDBY_MAX,
+ * SLIPWAY_STANDBY_MEMORY_GB, SLIPWAY_IMAGE_DISK_GB.
  */
-export interface AgentConfig extends ModelSettings, PublicPortSettings, StaySettings {
+export interface AgentConfig extends MachineOptions, ModelSettings, PublicPortSettings, StaySettings {
   /**
    * Core replicas, or the edge in front of them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session
    * with one of them. SLIPWAY_CORE_ADDRESS, separated by commas.
@@ -84,13 +86,6 @@ export interface AgentConfig extends ModelSettings, PublicPortSettings, StaySett
   virtualGpus: VirtualGpu[];
   /** Most workers without a GPU. SLIPWAY_CPU_SLOTS, default 8. */
   cpuSlots: number;
-  /** Most workers in standby (FlashBoot). SLIPWAY_STANDBY_MAX, default 4. */
-  standbyMax: number;
-  /**
-   * Host memory for GPU memory of workers in standby, in GB, 0 to 100,000. SLIPWAY_STANDBY_MEMORY_GB, default: half of
-   * the machine's memory. 0: it is never moved.
-   */
-  standbyMemoryGb: number;
   /** Port of the bridge on the loopback address. SLIPWAY_BRIDGE_PORT, default 0: any free one. */
   bridgePort: number;
   /** Allows commands of this host: workers and pods without an image. SLIPWAY_AGENT_ALLOW_COMMANDS, default false. */
@@ -118,11 +113,6 @@ export interface AgentConfig extends ModelSettings, PublicPortSettings, StaySett
   privateRegistries: PrivateRegistries;
   /** Pulls images of endpoints that may run here before they are needed. SLIPWAY_PREFETCH, default false. */
   prefetch: boolean;
-  /**
-   * Disk budget of images that this agent pulled, in GB. The least recently used are removed first.
-   * SLIPWAY_IMAGE_DISK_GB, default 0: as much as there is.
-   */
-  imageDiskGb: number;
   /**
    * Disk budget for the logs of ended workers and pods, in MiB, 4 to 100,000. The oldest are removed first.
    * SLIPWAY_ENDED_LOGS_MIB, default 64.
@@ -248,8 +238,7 @@ export function readAgentConfig(
     ...readStay(reader),
     virtualGpus: readVirtualGpus(reader),
     cpuSlots: reader.integer('SLIPWAY_CPU_SLOTS', 8, 0, 10_000),
-    standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', kubernetes ? 0 : 4, 0, 10_000),
-    standbyMemoryGb: reader.integer('SLIPWAY_STANDBY_MEMORY_GB', kubernetes ? 0 : halfOfMemoryGb(), 0, 100_000),
+    ...readMachineOptions(reader, kubernetes !== undefined),
     bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
     allowCommands: reader.flag('SLIPWAY_AGENT_ALLOW_COMMANDS', false),
     cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),
@@ -257,7 +246,6 @@ export function readAgentConfig(
     containerUserBase: readContainerUsers(reader, workerUser),
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     prefetch: reader.flag('SLIPWAY_PREFETCH', false),
-    imageDiskGb: reader.integer('SLIPWAY_IMAGE_DISK_GB', 0, 0, 1_000_000),
     ...readModelSettings(reader, locations.dataDir),
     endedLogsMib: reader.integer('SLIPWAY_ENDED_LOGS_MIB', 64, 4, 100_000),
     stopPolicy: reader.choice('SLIPWAY_STOP_POLICY', STOP_POLICIES, 'auto'),

@@ -32,6 +32,8 @@ import { startReaper } from './start-reaper.ts';
 /** Dependencies of the container host. */
 interface ContainerHostOptions {
   config: AgentConfig;
+  /** Disk that images may take. It may change. */
+  budget: { readonly imageDiskGb: number };
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -78,9 +80,9 @@ export class ContainerHost extends BaseService implements ImageHost {
 
   constructor(options: ContainerHostOptions) {
     super();
-    const { config, clock, random, logger } = options;
+    const { config, budget, clock, random, logger } = options;
     this.#options = options;
-    this.#imageCache = new ImageCache(join(config.dataDir, 'images.json'), config.imageDiskGb * GB, clock);
+    this.#imageCache = new ImageCache(join(config.dataDir, 'images.json'), () => budget.imageDiskGb * GB, clock);
     this.#engines = new EngineFinder(config.containers, clock);
     this.#checks = new Loop({
       name: this.name,

@@ -8,6 +8,7 @@ import type {
   SettleModelResponse,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AgentConfig } from './config.ts';
+import type { PoolSettings } from './identity/pool-settings.ts';
 import type { ModelMeter } from './models/model-metrics.ts';
 import { ModelPuller } from './models/model-puller.ts';
 import { ModelStatusTable } from './models/model-status.ts';
@@ -17,6 +18,8 @@ import { ModelPeerServer } from './models/peer-server.ts';
 /** Dependencies. */
 interface ModelHostOptions extends ModelMeter {
   config: AgentConfig;
+  /** What they may take of the disk. It may change. */
+  settings: Pick<PoolSettings, 'modelDiskGb'>;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -53,8 +56,11 @@ export class ModelHost extends LoopService {
     const { config, clock, random, logger, settle, onModel, onModelBytes } = options;
     super({ name: 'models', periodMs: CHECK_PERIOD_MS, clock, random, logger });
     this.#options = options;
-    const { modelDiskGb, modelDir, modelPeerListen, modelPeerMbPerSecond, advertiseHost } = config;
-    const limitBytes = modelDiskGb === undefined ? undefined : modelDiskGb * GB;
+    const { modelDir, modelPeerListen, modelPeerMbPerSecond, advertiseHost } = config;
+    const limitBytes = (): number | undefined => {
+      const { modelDiskGb } = options.settings;
+      return modelDiskGb === undefined ? undefined : modelDiskGb * GB;
+    };
     const store = new ModelStore({ path: modelDir, limitBytes, clock, random });
     this.store = store;
     this.puller = new ModelPuller({

@@ -40,6 +40,10 @@ const SOURCES: Readonly<Record<string, Source>> = {
     const { machines } = await operator.machines.call((client) => client.listMachines, PAGE);
     return machines.map(({ machine, connected }) => ({ word: machine!.name, about: connected ? 'connected' : 'away' }));
   },
+  pool: async ({ operator }) => {
+    const { pools } = await operator.machines.call((client) => client.listMachinePools, {});
+    return pools.map(({ name, machines }) => ({ word: name, about: `${machines} machines` }));
+  },
   job: async (cli, { values }) => {
     const endpointId = await endpointIdOf(cli, values['endpoint']);
     const request = {

@@ -15,6 +15,7 @@ import { modelColumns, presentModel, sizeText } from '../models/list-models.ts';
 import type { Output } from '../output/output.ts';
 import type { Field } from '../output/table.ts';
 import { ago, memory, moment } from '../output/words.ts';
+import { labelText } from './pools.ts';
 import { imageSpace, loadText, presentMachine, runsText, stateText } from './present-machine.ts';
 import { hasLeftGpus, offloadText, standbyText } from './present-standby.ts';
 
@@ -138,6 +139,8 @@ function fieldsOf(
     ['since', moment(agentSinceTime, nowMs)],
     ['key', keyRevokedTime ? `${keyId}, revoked ${ago(keyRevokedTime, nowMs)}` : keyId],
     ['core', replicaAddress],
+    ['pool', machine.pool],
+    ['labels', labelText(status!.labels)],
     ['locations', machine.locations.join(', ')],
     ['stays', stayText(machine)],
     ['runs', runsText(machine)],

@@ -4,8 +4,10 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import { collect, wholeNumber } from '../option-values.ts';
+import { collect, oneOf, wholeNumber } from '../option-values.ts';
 import { ago } from '../output/words.ts';
+import type { JoinForm } from './join-line.ts';
+import { JOIN_FORMS, joinLine } from './join-line.ts';
 
 interface TokenOptions {
   pool?: string;
@@ -13,6 +15,7 @@ interface TokenOptions {
   uses?: number;
   ttl?: number;
   address?: string;
+  for: JoinForm;
 }
 
 const USES_MAX = 1_000;
@@ -25,13 +28,21 @@ export function addJoinTokens(machines: Command, cli: Cli): void {
     description:
       'Print the line by which a new machine joins. The token in it lets one machine in, within an hour, and carries ' +
       'the digest of the authority that the machine trusts. For the operator.',
-    examples: ['machines token', 'machines token --pool rack-2 --location eu-1 --uses 8 --ttl 2d'],
+    examples: [
+      'machines token',
+      'machines token --pool rack-2 --location eu-1 --uses 8 --ttl 2d',
+      'machines token --for systemd',
+    ],
   })
-    .option('--pool <name>', 'pool of the machines that join by it; endpoints choose them with --location pool:NAME')
+    .option(
+      '--pool <name>',
+      'pool of the machines that join by it (slipway pools); endpoints choose them with --location pool:NAME',
+    )
     .option('--location <location>', 'country code or data centre of machines that name none; may repeat', collect)
     .option('--uses <number>', 'machines that may join by it; default 1', wholeNumber(1, USES_MAX))
     .option('--ttl <time>', 'how long it lasts, such as 30m, 1h or 7d; default 1h', seconds)
     .option('--address <host:port>', 'where the machine reaches core; default: where core says')
+    .option('--for <form>', 'how its agent runs: command, systemd or container', oneOf(JOIN_FORMS), JOIN_FORMS.command)
     .action((options: TokenOptions) => createToken(cli, options));
   addCommand(machines, {
     usage: 'tokens',
@@ -50,15 +61,15 @@ async function createToken(cli: Cli, options: TokenOptions): Promise<void> {
   const request = { pool, locations, usesMax, ttlSeconds };
   const { token, text, addresses } = await cli.operator.joins.call((client) => client.createJoinToken, request);
   const join = address ?? addresses[0] ?? 'CORE:50051';
-  const line = `slipway agent --join ${join} --token ${text}`;
+  const line = joinLine(options.for, { address: join, token: text });
   const machines = token!.usesMax === 1 ? 'one machine' : `${token!.usesMax} machines`;
   const { output } = cli;
   output.result({ id: token!.id, token: text, addresses, line, expiresAt: token!.expireTime?.toISOString() }, () => {
     output.line(line);
     output.note(
       `For ${machines}, until ${token!.expireTime?.toISOString()}; shown only this once. ` +
-        'An agent that is root also needs --worker-user per-account. In a systemd unit or a container give the token ' +
-        'as SLIPWAY_JOIN_TOKEN; the data folder keeps the identity, so that later starts do not need it.',
+        (options.for === 'command' ? 'An agent that is root also needs --worker-user per-account. ' : '') +
+        'The data folder keeps the identity, so that later starts do not need the token.',
     );
     if (addresses.length > 1) output.note(`Core is also at ${addresses.slice(1).join(', ')}.`);
   });

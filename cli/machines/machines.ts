@@ -12,6 +12,7 @@ import { WATCH, watched } from '../shared/watch.ts';
 import { addGetMachine } from './get-machine.ts';
 import { addJoinTokens } from './join-tokens.ts';
 import { drainText, gpuText, imageSpace, presentMachine, runsText, stateText } from './present-machine.ts';
+import { addReplaceMachine } from './replace-machine.ts';
 
 interface DrainOptions {
   /** Milliseconds. */
@@ -43,6 +44,7 @@ export function addMachines(program: Command, cli: Cli): void {
     .action(watched(cli, () => listMachines(cli)));
   addGetMachine(machines, cli);
   addJoinTokens(machines, cli);
+  addReplaceMachine(machines, cli);
   addCommand(machines, {
     usage: 'forget <machine>',
     description:

@@ -82,12 +82,13 @@ export function workerLoadText({ load, gpuLoads }: Worker): string {
 }
 
 /** Returns the record for programs. */
-export function presentMachine({ machine, connected, cordoned, seenTime, gpuLoads, drain }: MachineStatus) {
+export function presentMachine({ machine, connected, cordoned, seenTime, gpuLoads, drain, labels }: MachineStatus) {
   const { containerEngine: engine, ...rest } = machine!;
   // The engine with the name of its hand-over, or null if there is none.
   const containerEngine = engine ? { ...engine, gpuHandover: enumName(GpuHandover, engine.gpuHandover) } : null;
   return {
     ...rest,
+    labels,
     containerEngine,
     connected,
     cordoned,

@@ -17,6 +17,7 @@ import type { AttemptKey, MachineAttempt } from '../domain/jobs/job.ts';
 import { cpuSize } from '../domain/machines/cpu-size.ts';
 import { sameCard } from '../domain/machines/gpu-pools.ts';
 import { httpServerOf } from '../domain/machines/http-server.ts';
+import { poolIn } from '../domain/machines/machine-pool.ts';
 import type { WorkerState as State, WorkerHealth } from '../domain/machines/worker.ts';
 import { checkName, checkText, checkTexts, checkTime, invalid } from '../domain/settings/fields.ts';
 import type { AttemptOutcome } from '../jobs/record/attempt-report.ts';
@@ -83,6 +84,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     throw invalid('hello.machine.id must be 12 lowercase letters and digits');
   checkName('hello.machine.name', machine.name);
   checkTexts('hello.machine.locations', machine.locations);
+  checkText('hello.machine.pool', machine.pool ?? '');
   checkText('hello.machine.agent_version', machine.agentVersion);
   checkText('hello.machine.cuda_version', machine.cudaVersion);
   if (machine.gpus.length > GPUS_MAX)
@@ -115,6 +117,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     name,
     gpus,
     locations,
+    pool: machine.pool || poolIn(locations),
     cpuSlots,
     agentVersion,
     cudaVersion,

@@ -14,6 +14,7 @@ type OwnStores =
   | 'endpoints'
   | 'templates'
   | 'machines'
+  | 'pools'
   | 'drains'
   | 'gpuHealth'
   | 'machineViews'

@@ -18,6 +18,7 @@ export * from './lost-attempt.ts';
 export * from './machine.ts';
 export * from './machines/gpu-event.ts';
 export * from './machines/join-token.ts';
+export * from './machines/machine-pool.ts';
 export * from './network-volume.ts';
 export * from './pod.ts';
 export * from './price.ts';

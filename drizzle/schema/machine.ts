@@ -73,7 +73,12 @@ export const machine = pgTable(
     gpuLoads: jsonb('gpu_loads').$type<GpuLoadRow[]>().notNull().default([]),
     /** Latest report of its agent: use of processors and memory by worker. Empty: none yet in this session. */
     workerLoads: jsonb('worker_loads').$type<Record<string, HostLoadRow>>().notNull().default({}),
+    /** Where it is: what its agent reported, and what it has from its pool. */
     locations: text('locations').array().notNull().default(sql`'{}'`),
+    /** What its agent reported. Empty before its first session with a release that knows pools. */
+    ownLocations: text('own_locations').array().notNull().default(sql`'{}'`),
+    /** Pool of the token with which it joined. Empty: none. */
+    pool: text('pool').notNull().default(''),
     cpuSlots: integer('cpu_slots').notNull().default(0),
     agentVersion: text('agent_version').notNull().default(''),
     cudaVersion: text('cuda_version').notNull().default(''),

@@ -126,6 +126,10 @@ export interface MachineView {
   engine: string;
   cpuCount: number;
   memoryMib: number;
+  /** Empty: none. */
+  pool: string;
+  /** Labels of its pool. */
+  labels: Readonly<Record<string, string>>;
   locations: readonly string[];
   workers: number;
   gpus: readonly GpuView[];

@@ -9,13 +9,14 @@ import { HelperProcess } from './helper-process.ts';
 const GB = 1000 ** 3;
 
 /**
- * Builds it. `hostEnv`: variables by which helpers find the driver. `onUnsupported`: called when the machine turns out
- * not to support moves.
+ * Builds it. `settings`: read again for each move. `hostEnv`: variables by which helpers find the driver.
+ * `onUnsupported`: called when the machine turns out not to support moves.
  */
 export function buildGpuMemory(
-  { standbyMemoryGb, hostEnv }: { standbyMemoryGb: number; hostEnv: Readonly<Record<string, string>> },
+  settings: { readonly standbyMemoryGb: number },
+  hostEnv: Readonly<Record<string, string>>,
   deps: { onUnsupported(): void; onMove: OnMove; clock: Clock; logger: Logger },
 ): GpuMemory {
   const helpers = new HelperPool(deps.clock, () => new HelperProcess(hostEnv));
-  return new GpuMemory({ ...deps, helpers, budgetBytes: standbyMemoryGb * GB });
+  return new GpuMemory({ ...deps, helpers, budgetBytes: () => settings.standbyMemoryGb * GB });
 }

@@ -27,8 +27,8 @@ export type OnMove = (
 
 /** Dependencies of GpuMemory. */
 interface GpuMemoryOptions {
-  /** Host memory for offloaded workers, in bytes. */
-  budgetBytes: number;
+  /** Returns the host memory for offloaded workers, in bytes. It may change. */
+  budgetBytes(): number;
   /** Called when the machine turns out not to support moves. */
   onUnsupported(): void;
   onMove: OnMove;
@@ -52,7 +52,10 @@ export class GpuMemory {
     this.#options = options;
     this.#ask = options.ask ?? askDriver;
     this.#helpers = options.helpers;
-    this.#memory = new StandbyMemory(options.budgetBytes, () => ({ total: totalmem(), available: freemem() }));
+    this.#memory = new StandbyMemory(
+      () => options.budgetBytes(),
+      () => ({ total: totalmem(), available: freemem() }),
+    );
     this.#mover = new GpuMover({
       helpers: this.#helpers,
       memory: this.#memory,
@@ -65,7 +68,8 @@ export class GpuMemory {
 
   /** Finds out whether this machine supports moves. Never rejects. */
   async check(gpus: readonly MachineGpu[]): Promise<void> {
-    const { logger, budgetBytes } = this.#options;
+    const { logger } = this.#options;
+    const { budgetBytes } = this;
     const none = 'no host memory may be used for it (--standby-memory)';
     this.#fault = budgetBytes === 0 ? none : await offloadFault(gpus, this.#helpers, this.#ask);
     if (gpus.some(({ virtual }) => !virtual))

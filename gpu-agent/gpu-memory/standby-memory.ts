@@ -12,13 +12,18 @@ interface HostMemory {
 }
 
 export class StandbyMemory {
-  readonly budgetBytes: number;
+  readonly #budgetBytes: () => number;
   readonly #hostMemory: () => HostMemory;
   readonly #held = new Map<string, number>();
 
-  constructor(budgetBytes: number, hostMemory: () => HostMemory) {
-    this.budgetBytes = budgetBytes;
+  /** `budgetBytes`: returns the current budget. */
+  constructor(budgetBytes: () => number, hostMemory: () => HostMemory) {
+    this.#budgetBytes = budgetBytes;
     this.#hostMemory = hostMemory;
+  }
+
+  get budgetBytes(): number {
+    return this.#budgetBytes();
   }
 
   get usedBytes(): number {

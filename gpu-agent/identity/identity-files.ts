@@ -38,6 +38,11 @@ export class IdentityFiles {
     return JSON.parse(readFileSync(this.#path('identity.json'), 'utf8')) as IdentityFacts;
   }
 
+  /** Pool of the token that let the machine in. Empty: none. */
+  get pool(): string {
+    return this.exists ? this.facts.pool : '';
+  }
+
   /**
    * Returns where the machine is. A machine that names no location has those of the token that let it in. It is also at
    * `pool:NAME` if that token has a pool whose name is a word.

@@ -27,7 +27,7 @@ export interface NamedImage {
 
 export class ImageCache {
   readonly #file: string;
-  readonly #budgetBytes: number;
+  readonly #budgetBytes: () => number;
   readonly #clock: Clock;
   /**
    * Time of the last use by image id, in milliseconds since 1970. Images of others are not in it, and are never
@@ -38,8 +38,8 @@ export class ImageCache {
   #saving: Promise<void> = Promise.resolve();
   #making: Promise<unknown> = Promise.resolve();
 
-  /** `file` keeps the state over restarts. A budget of 0 means as much as there is. */
-  constructor(file: string, budgetBytes: number, clock: Clock) {
+  /** `file` keeps the state over restarts. `budgetBytes`: returns the current budget; 0 means as much as there is. */
+  constructor(file: string, budgetBytes: () => number, clock: Clock) {
     this.#file = file;
     this.#budgetBytes = budgetBytes;
     this.#clock = clock;
@@ -76,12 +76,13 @@ export class ImageCache {
    * `wanted` by name. Returns how many were removed.
    */
   async shrink(store: ImageStore, wanted: readonly NamedImage[]): Promise<number> {
-    if (this.#budgetBytes === 0) return 0;
+    const budgetBytes = this.#budgetBytes();
+    if (budgetBytes === 0) return 0;
     let own = (await store.list()).filter(({ id }) => this.#usedAtMs.has(id));
     await this.#layers.record(store, own);
     return this.#remove(store, wanted, own, async (gone) => {
       own = own.filter((image) => image !== gone);
-      return this.#layers.sum(own) <= this.#budgetBytes;
+      return this.#layers.sum(own) <= budgetBytes;
     });
   }
 

@@ -29,8 +29,8 @@ interface StoredModel {
 interface StoreOptions {
   /** Its folder. */
   path: string;
-  /** Most bytes that models may take. `undefined`: half of the disk. */
-  limitBytes: number | undefined;
+  /** Returns the most bytes that models may take; it may change. `undefined`: half of the disk. */
+  limitBytes(): number | undefined;
   clock: Clock;
   random: Random;
 }
@@ -54,7 +54,8 @@ export class ModelStore {
   readonly #opened = Promise.withResolvers<void>();
   /** Names of folders that are being downloaded. */
   readonly #busy = new Set<string>();
-  #limitBytes = 0;
+  /** Half of the disk. `undefined` until the store is open: it takes nothing before. */
+  #halfBytes: number | undefined;
   /** Decisions about the disk are made one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -70,7 +71,7 @@ export class ModelStore {
   }
 
   get limitBytes(): number {
-    return this.#limitBytes;
+    return this.#halfBytes === undefined ? 0 : (this.#options.limitBytes() ?? this.#halfBytes);
   }
 
   /** Bytes that models take. Downloads count with their final size. */
@@ -93,7 +94,7 @@ export class ModelStore {
       if (name.startsWith(TRASH)) await rm(join(this.path, name), { recursive: true, force: true });
     const { blocks, bsize } = await statfs(this.path);
     await this.#pins.open();
-    this.#limitBytes = this.#options.limitBytes ?? Math.floor((blocks * bsize) / 2);
+    this.#halfBytes = Math.floor((blocks * bsize) / 2);
     await this.scan();
   }
 
@@ -214,15 +215,14 @@ export class ModelStore {
       const oldMs = this.#options.clock.nowMs() - UNFINISHED_MS_MAX;
       for (const [name, { record, usedAtMs }] of this.#models)
         if (!record && usedAtMs < oldMs && !this.#busy.has(name)) await this.#remove(name);
-      while (this.usedBytes > this.#limitBytes && (await this.#removeOldest()));
+      while (this.usedBytes > this.limitBytes && (await this.#removeOldest()));
       return this.#models.size < before;
     });
   }
 
   async #makeSpace(key: ModelKey, needed: number, files: readonly ModelFile[], missing: number): Promise<void> {
-    if (needed > this.#limitBytes) {
-      const limit =
-        this.#limitBytes === 0 ? 'takes no models' : `gives models ${sizeText(this.#limitBytes)} of its disk`;
+    if (needed > this.limitBytes) {
+      const limit = this.limitBytes === 0 ? 'takes no models' : `gives models ${sizeText(this.limitBytes)} of its disk`;
       throw new ModelError(
         'DISK_FULL',
         `${key.repository} has ${sizeText(needed)}, and the machine ${limit} (--model-disk)`,
@@ -231,7 +231,7 @@ export class ModelStore {
     for (;;) {
       const { bavail, blocks, bsize } = await statfs(this.path);
       const free = bavail * bsize - Math.min(FREE_BYTES_MAX, blocks * bsize * FREE_SHARE);
-      if (this.#with(key, files) <= this.#limitBytes && missing <= free) return;
+      if (this.#with(key, files) <= this.limitBytes && missing <= free) return;
       if (await this.#removeOldest(treeName(key))) continue;
       const why =
         missing > free ? `its disk has ${sizeText(Math.max(0, free))} left` : 'the other models there are in use';

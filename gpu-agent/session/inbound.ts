@@ -3,6 +3,7 @@
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { DesiredImage, SessionResponse, WorkerLogRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { MachineSettings } from '@slipway/proto/gen/slipway/v1/machine';
 import { WORKER_LOG_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
@@ -22,6 +23,8 @@ interface InboundParts {
   pods: PodRegistry;
   /** Cache of the machine's images. */
   images: { want(images: readonly DesiredImage[]): void };
+  /** Settings that the machine has from its pool. */
+  settings: { apply(settings: MachineSettings | undefined): void };
   /** Gives models of this machine to others. */
   models: { setPeerKey(key: Uint8Array): void };
   intake: Intake;
@@ -67,7 +70,7 @@ export class Inbound {
   /** Handles one message. */
   receive(message: SessionResponse): void {
     if (this.#held) return void this.#held.push(message);
-    const { pool, pods, images, models, intake, stopper, outcomes, chunks, large } = this.#parts;
+    const { pool, pods, images, settings, models, intake, stopper, outcomes, chunks, large } = this.#parts;
     if (message.welcome) {
       pool.connected();
       models.setPeerKey(message.welcome.modelPeerKey);
@@ -77,6 +80,7 @@ export class Inbound {
       pods.apply(message.desired.pods);
       pool.apply(message.desired);
       images.want(message.desired.images);
+      settings.apply(message.desired.settings);
     }
     if (message.assignments.length > 0) intake.assign(message.assignments);
     if (message.stops.length > 0) stopper.stop(message.stops);

@@ -51,12 +51,32 @@ t.test('one line', async (t) => {
   });
   const [machine] = await cli.json<{ id: string; locations: string[] }[]>('machines');
   t.same(machine!.locations, ['eu-1', 'pool:racks']);
+  const standing = () => cli.json<Record<string, unknown>>('machines', 'get', machine!.id);
+  const settings = ['--model-disk', '3', '--standby-max', '1'];
+  t.match(await cli.run('pools', 'set', 'racks', '--label', 'tier=fast', ...settings), {
+    code: 0,
+    stdout: /racks .* 1 .*tier=fast .*--standby-max 1, --model-disk 3/,
+  });
+  t.match(await standing(), {
+    pool: 'racks',
+    labels: { tier: 'fast' },
+    locations: ['eu-1', 'pool:racks', 'tier=fast'],
+  });
+  await waitFor('its agent to use the settings of the pool', async () => {
+    const { modelLimitBytes, standbyMax, connected } = await standing();
+    return connected && modelLimitBytes === 3e9 && standbyMax === 1;
+  });
   t.match(await cli.run('machines', 'tokens'), { stdout: /used .*1 of 1/ });
 
   agent.child.kill('SIGTERM');
   await agent.ended;
-  const again = cli.start(...line);
+  await cli.run('pools', 'set', 'racks', '--model-disk', 'default', '--standby-max', '2');
+  const again = cli.start(...line, '--standby-max', '0');
   await again.wrote('stdout', /session opened/);
+  await waitFor('the changed settings', async () => {
+    const { modelLimitBytes, standbyMax, connected } = await standing();
+    return connected && Number(modelLimitBytes) > 3e9 && standbyMax === 0;
+  });
   const other = await cli.start(...line.map((part) => (part === folder ? `${folder}-2` : part))).ended;
   t.equal(other.code, 1);
   t.match(other.stderr, /as many machines as it may/, 'a token is for one machine');
@@ -67,9 +87,13 @@ t.test('one line', async (t) => {
   const moved = cli.start(...line.map((part) => (part === token ? shelf.token : part)));
   await moved.wrote('stdout', /has moved to the pool of its new token/);
   await moved.wrote('stdout', /session opened/);
+  await waitFor('a session with the settings of its new pool', async () => {
+    const { connected, standbyMax } = await standing();
+    return connected && standbyMax === 4;
+  });
   t.match(
-    await cli.json('machines'),
-    [{ id: machine!.id, connected: true, locations: ['eu-2', 'pool:shelf'] }],
+    await standing(),
+    { pool: 'shelf', labels: {}, locations: ['eu-2', 'pool:shelf'] },
     'a token of another pool moves the machine there',
   );
   moved.child.kill('SIGTERM');
@@ -83,10 +107,31 @@ t.test('one line', async (t) => {
     'a token that is used up changes nothing',
   );
 
-  t.match(await cli.run('machines', 'remove', machine!.id), { code: 0, stdout: /is forgotten/ });
+  const replaced = await cli.run('machines', 'replace', 'dock-9', '--for', 'systemd');
+  t.match(replaced.stderr, new RegExp(`Machine dock-9 \\(${machine!.id}\\) is removed`));
+  const [, fresh = ''] =
+    / && echo (sjt_\S+) > [^]* -- --join \S+ --name dock-9 && systemctl/.exec(replaced.stdout) ?? [];
   await last.wrote('stdout', /was removed/);
   last.child.kill('SIGTERM');
   await last.ended;
   t.ok(existsSync(join(folder, 'identity', 'key.pem')));
+  const successor = cli.start(
+    ...line.map(
+      (part) =>
+        new Map([
+          [token, fresh],
+          [folder, `${folder}-3`],
+        ]).get(part) ?? part,
+    ),
+  );
+  await successor.wrote('stdout', /session opened/);
+  t.match(
+    await cli.json('machines'),
+    [{ name: 'dock-9', pool: 'shelf', locations: ['eu-2', 'pool:shelf'] }],
+    'in its place',
+  );
+  successor.child.kill('SIGTERM');
+  await successor.ended;
+  t.match(await cli.run('machines', 'remove', 'dock-9'), { code: 0, stdout: /is forgotten/ });
   await waitFor('no machine', async () => (await cli.json<unknown[]>('machines')).length === 0);
 });

@@ -10,6 +10,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { DesiredImage, DesiredPod, DesiredWorker } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import type { MachineSettings } from '../../domain/machines/machine-pool.ts';
 import type { CoreEvents } from '../../events/core-events.ts';
 import type { WorkerSpecRow } from '../../store/machines/worker-specs.ts';
 import type { DesiredWorkerRow } from '../../store/machines/worker-store.ts';
@@ -22,6 +23,7 @@ import type { LiveSession } from '../live-session.ts';
 import type { SessionTable } from '../session-table.ts';
 import type { DesiredImages } from './desired-images.ts';
 import { desiredPods, podPicture } from './desired-pods.ts';
+import type { DesiredSettings } from './desired-settings.ts';
 import type { ResolveVariables, SecretResolver } from './secret-resolver.ts';
 import { notStartedReason } from './secret-resolver.ts';
 
@@ -37,6 +39,7 @@ interface DesiredLoopOptions {
   workers: Stores['workers'];
   podReports: Stores['podReports'];
   images: DesiredImages;
+  settings: DesiredSettings;
   events: CoreEvents;
   openCredentials: OpenCredentials;
   secrets: SecretResolver;
@@ -69,6 +72,8 @@ interface Wanted {
   resolve: ResolveVariables;
   podRows: readonly DesiredPodRow[];
   images: DesiredImage[];
+  /** Settings of its pool. */
+  settings: MachineSettings;
 }
 
 export class DesiredLoop extends LoopService {
@@ -140,10 +145,11 @@ export class DesiredLoop extends LoopService {
     if (sessions.length === 0) return;
     const machineIds = sessions.map((session) => session.machineId);
     // At once: a frozen worker is woken by this, and a job waits for it.
-    const [workerRows, podRows, images] = await Promise.all([
+    const [workerRows, podRows, images, settings] = await Promise.all([
       this.#options.workers.desiredOf(machineIds),
       this.#options.podReports.desiredOf(machineIds),
       this.#options.images.current(),
+      this.#options.settings.of(sessions),
     ]);
     // Until all facades and edges could report, a worker without reported requests may still have clients.
     const mayBeIdle = this.#options.linksStableMs() >= LINK_TIMERS.reportsSettleMs;
@@ -170,6 +176,7 @@ export class DesiredLoop extends LoopService {
         resolve,
         podRows: pods.get(machineId) ?? [],
         images: images.get(machineId) ?? [],
+        settings: settings.get(session) ?? {},
       });
     }
   }
@@ -179,10 +186,11 @@ export class DesiredLoop extends LoopService {
     return new Map(specs.map((spec) => [spec.id, spec]));
   }
 
-  async #pushOne(session: LiveSession, { rows, specs, resolve, podRows, images }: Wanted): Promise<void> {
+  async #pushOne(session: LiveSession, wanted: Wanted): Promise<void> {
+    const { rows, specs, resolve, podRows, images, settings } = wanted;
     const workersSeen = rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}${levelSeen(row)}`).join();
     const imagesSeen = images.map((image) => `${image.name}@${image.digest}`).join();
-    const picture = `${workersSeen};${podPicture(podRows)};${imagesSeen}`;
+    const picture = `${workersSeen};${podPicture(podRows)};${imagesSeen};${JSON.stringify(settings)}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;
     const { podReports, secrets, openCredentials, modelHub, onNotStarted } = this.#options;
@@ -203,7 +211,7 @@ export class DesiredLoop extends LoopService {
       else if (sent) messages.set(row.id, { ...sent, ...desiredFields(row) });
     }
     this.#sent.set(session, { picture: complete ? picture : '', messages, pods });
-    session.desire(rows, { workers: [...messages.values()], pods: [...pods.values()], images });
+    session.desire(rows, { workers: [...messages.values()], pods: [...pods.values()], images, settings });
   }
 }
 

@@ -9,8 +9,8 @@ import type { MachineAttempt } from '../../domain/jobs/job.ts';
 import { WELCOME_MS_MIN } from '../../domain/machines/lease.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { invalid } from '../../domain/settings/fields.ts';
+import type { LeaseHolder } from '../../store/machines/machine-joining.ts';
 import type { MachineFacts } from '../../store/machines/machine-rows.ts';
-import type { LeaseHolder } from '../../store/machines/machine-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { LiveSession } from '../live-session.ts';
 import type { SessionTable } from '../session-table.ts';
@@ -70,8 +70,8 @@ export async function enterMachine(
   // The agent may have given up waiting, and must not lose the session that it has opened instead.
   if (session.hasEnded) return;
   table.enter(session);
-  await ephemeral.begin(facts);
-  onDrained(await gpuHealth.record(machine.id, gpus));
+  await ephemeral.begin(facts, sessionId);
+  onDrained(await gpuHealth.record({ machineId: machine.id, sessionId }, gpus));
 }
 
 /** Writes that a session ended. Its machine's lease continues. */

@@ -38,11 +38,7 @@ export interface JoinTokenSettings {
 export function checkJoinToken({ pool, locations, usesMax, ttlSeconds }: JoinTokenSettings): void {
   if (pool.length > POOL_LENGTH_MAX || pool.includes('\0'))
     throw invalid(`pool must be at most ${POOL_LENGTH_MAX} characters without NUL`);
-  checkTexts('locations', locations);
-  if (locations.length > LOCATIONS_MAX) throw invalid(`locations has more than ${LOCATIONS_MAX} entries`);
-  const wrong = locations.find((location) => !/^[\x21-\x2b\x2d-\x7e]+$/.test(location));
-  if (wrong !== undefined || locations.some(({ length }) => length > LOCATION_LENGTH_MAX))
-    throw invalid(`locations must be words of at most ${LOCATION_LENGTH_MAX} characters without commas`);
+  checkLocations(locations);
   for (const [name, value, { min, max }] of [
     ['uses_max', usesMax, USES],
     ['ttl_seconds', ttlSeconds, TTL_SECONDS],
@@ -50,6 +46,15 @@ export function checkJoinToken({ pool, locations, usesMax, ttlSeconds }: JoinTok
     if (!Number.isInteger(value) || value < min || value > max)
       throw invalid(`${name} is ${value}, but must be a whole number from ${min} to ${max}`);
   }
+}
+
+/** Throws INVALID_REQUEST unless these are locations of machines. */
+export function checkLocations(locations: readonly string[]): void {
+  checkTexts('locations', locations);
+  if (locations.length > LOCATIONS_MAX) throw invalid(`locations has more than ${LOCATIONS_MAX} entries`);
+  const wrong = locations.find((location) => !/^[\x21-\x2b\x2d-\x7e]+$/.test(location));
+  if (wrong !== undefined || locations.some(({ length }) => length > LOCATION_LENGTH_MAX))
+    throw invalid(`locations must be words of at most ${LOCATION_LENGTH_MAX} characters without commas`);
 }
 
 /** Reason for which a machine may not join. */

@@ -26,6 +26,7 @@ import type { PageBudget } from '../server/page-budget.ts';
 import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { endedToMessage, machinePageToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
+import { machinePoolHandlers } from './machine-pool-handlers.ts';
 
 interface MachineHandlersOptions {
   access: Access;
@@ -70,6 +71,7 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       };
     }),
     ...stateHandlers(options),
+    ...machinePoolHandlers(access, context, logger),
     listWorkers: listing(options, async (request, apiKey, enter) => {
       const { endpointId, accountId = '', pageToken = '', machines } = request;
       const caller = await access.caller(apiKey);

@@ -35,6 +35,7 @@ export function machineToMessage({
   podGpuUuids,
   gpuLoads,
   standbyMemoryUsedBytes,
+  labels,
   ...machine
 }: MachineStatus): MachineStatusMessage {
   return {
@@ -45,6 +46,7 @@ export function machineToMessage({
     podGpuUuids,
     seenTime: new Date(seenAtMs),
     gpuLoads: gpuLoads.map(gpuLoadToMessage),
+    labels,
   };
 }
 
@@ -106,6 +108,7 @@ export function machineMessage(facts: MachineFacts, standbyMemoryUsedBytes = 0):
     name,
     gpus,
     locations,
+    pool,
     cpuSlots,
     agentVersion,
     cudaVersion,
@@ -125,6 +128,7 @@ export function machineMessage(facts: MachineFacts, standbyMemoryUsedBytes = 0):
     id,
     name,
     locations,
+    pool,
     cpuSlots,
     agentVersion,
     cudaVersion,

@@ -23,15 +23,18 @@ export class EphemeralStore {
     this.#database = database;
   }
 
-  /** Stores how long a machine stays, as its agent says at the start of a session. */
-  async begin({ id, ephemeral, leavesAt: at }: Pick<MachineFacts, 'id' | 'ephemeral' | 'leavesAt'>): Promise<void> {
+  /** Stores how long a machine stays, as its agent says at the start of a session, while that owns the machine. */
+  async begin(
+    { id, ephemeral, leavesAt: at }: Pick<MachineFacts, 'id' | 'ephemeral' | 'leavesAt'>,
+    sessionId: string,
+  ): Promise<void> {
     const { sql } = this.#database;
     const leavesAt = sql`to_timestamp(${at && at.getTime()}::float8 / 1000)`;
     const stays = ephemeral ? 1 : 0;
     await sql`
       UPDATE machine SET ephemeral = (${stays}::int = 1), leaves_at = ${leavesAt}, left_at = NULL
-      WHERE id = ${id} AND (ephemeral <> (${stays}::int = 1) OR leaves_at IS DISTINCT FROM ${leavesAt}
-        OR left_at IS NOT NULL)`;
+      WHERE id = ${id} AND session_id = ${sessionId} AND (ephemeral <> (${stays}::int = 1)
+        OR leaves_at IS DISTINCT FROM ${leavesAt} OR left_at IS NOT NULL)`;
   }
 
   /**

@@ -6,6 +6,7 @@ import { recordChange } from '../accounts/audit-rows.ts';
 import { lockPlacement } from '../scaling/standby-rows.ts';
 import type { Database, Statement } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
+import type { MachineSession } from './machine-store.ts';
 
 /** Changes that are kept of a GPU, and read of a machine. */
 const KEPT_EVENTS = 50;
@@ -25,15 +26,25 @@ export class GpuHealthStore {
   }
 
   /**
-   * Records changes of the health of a machine's GPUs, and drains workers on failed ones. Returns the
-   * endpoints of these workers.
+   * Records changes of the health of a machine's GPUs, and drains workers on failed ones, while the session owns the
+   * machine. Returns the endpoints of these workers. `reported`: GPUs as `seen` returned them.
    */
-  async record(machineId: string, gpus: readonly GpuRow[]): Promise<string[]> {
-    if (gpus.length === 0) return [];
+  async record({ machineId, sessionId }: MachineSession, reported: readonly GpuRow[]): Promise<string[]> {
+    if (reported.length === 0) return [];
     return this.#database.db.transaction(async (tx) => {
       const statement = statementOf(tx);
+      // First the placement lock, as everywhere: a drain of workers needs it.
+      if (reported.some(isFailed)) await lockPlacement(statement);
+      const [row] = await statement<{ gpus: GpuRow[]; marks: Record<string, GpuMarkRow> }[]>`
+        SELECT gpus, gpu_marks AS marks FROM machine WHERE id = ${machineId} AND session_id = ${sessionId} FOR UPDATE`;
+      if (!row) return [];
+      // The operator may have decided since the GPUs were read.
+      const gpus = row.gpus.map((gpu) => asSeen(gpu, row.marks[gpu.uuid]));
+      const stored = JSON.stringify(gpus);
+      await statement`
+        UPDATE machine SET gpus = ${stored}::text::jsonb WHERE id = ${machineId} AND gpus <> ${stored}::text::jsonb`;
       await recordEvents(statement, machineId, gpus);
-      const failed = gpus.filter((gpu) => levelOf(gpu).level === 'FAILED').map(({ uuid }) => uuid);
+      const failed = gpus.filter(isFailed).map(({ uuid }) => uuid);
       return failed.length === 0 ? [] : drainWorkers(statement, machineId, failed);
     });
   }
@@ -76,6 +87,10 @@ export class GpuHealthStore {
       SELECT gpu_marks AS marks FROM machine WHERE id = ${machineId}`;
     return row?.marks ?? {};
   }
+}
+
+function isFailed(gpu: GpuRow): boolean {
+  return levelOf(gpu).level === 'FAILED';
 }
 
 function asSeen(gpu: GpuRow, mark: GpuMarkRow | undefined): GpuRow {

@@ -10,7 +10,10 @@ export interface MachineFacts {
   id: string;
   name: string;
   gpus: GpuRow[];
+  /** Where it is, as its agent reported it; of a stored machine also what it has from its pool. */
   locations: string[];
+  /** Empty: none. */
+  pool: string;
   cpuSlots: number;
   agentVersion: string;
   cudaVersion: string;
@@ -46,15 +49,18 @@ export interface MachineStatus extends MachineFacts {
   gpuLoads: GpuLoad[];
   /** Bytes of its budget for offloaded workers that are in use. */
   standbyMemoryUsedBytes: number;
+  /** Labels of its pool. */
+  labels: Record<string, string>;
 }
 
 export function factsOf(row: MachineRow): MachineFacts {
-  const { id, name, gpus, locations } = row;
+  const { id, name, gpus, locations, pool } = row;
   return {
     id,
     name,
     gpus,
     locations,
+    pool,
     cpuSlots: row.cpu_slots,
     agentVersion: row.agent_version,
     cudaVersion: row.cuda_version,

@@ -6,45 +6,30 @@ import { gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
 import { unlistedTypes } from '../../domain/machines/gpu-pools.ts';
 import type { MachineLoads } from '../../domain/machines/host-load.ts';
-import { LEASE_MS, SUCCESSION_MS } from '../../domain/machines/lease.ts';
+import { LEASE_MS } from '../../domain/machines/lease.ts';
 import type { PlacementMachine } from '../../domain/scaling/placement-machine.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import { deleteEnded } from '../jobs/lost-attempt-rows.ts';
 import type { MachineRow } from '../scaling/placement-view.ts';
 import { readPlacement } from '../scaling/placement-view.ts';
-import { offloadedBytes } from '../scaling/standby-rows.ts';
+import { lockPlacement, offloadedBytes } from '../scaling/standby-rows.ts';
 import type { Database } from '../sql/database.ts';
-import { statementOf } from '../sql/database.ts';
+import { inTransaction, statementOf } from '../sql/database.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { readPage } from '../sql/page.ts';
 import type { DrainRow } from './drain-rows.ts';
 import { drainColumns, drainOf } from './drain-rows.ts';
+import type { LeaseHolder, NewSession } from './machine-joining.ts';
+import { joinMachine } from './machine-joining.ts';
 import { MACHINE_LIST } from './machine-list.ts';
 import type { MachineFacts, MachineStatus } from './machine-rows.ts';
 import { factsOf } from './machine-rows.ts';
+import { keepPools, readPool } from './pool-rows.ts';
 
 /** Upper bound of a list: more machines than one installation has. */
 const MACHINES_MAX = 100_000;
 /** Most machines of one name that `find` returns. */
 const NAMESAKES_TOLD = 10;
-/** A session that requests to own its machine. */
-interface NewSession {
-  sessionId: string;
-  replicaAddress: string;
-  /** Id of the agent's run. Empty: the agent does not report it. */
-  instance: string;
-  /** Id of the run that it replaces. */
-  replaces: string;
-  /** True if this replica holds an open session of the machine. */
-  heldHere: boolean;
-}
-
-/** The agent run that holds the lease of a machine. */
-export interface LeaseHolder {
-  /** Name of the machine. */
-  name: string;
-  since: Date;
-}
 
 /** The session of a machine, as a replica identifies it. */
 export interface MachineSession {
@@ -82,44 +67,12 @@ export class MachineStore {
    */
   async join(facts: MachineFacts, session: NewSession): Promise<LeaseHolder | undefined> {
     const { sql } = this.#database;
-    const { sessionId, replicaAddress, instance, replaces, heldHere } = session;
-    const joined = await sql`
-      INSERT INTO machine AS m (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count,
-        memory_mib, cpu_model,
-        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address,
-        gpu_offload,
-        lease_expires_at, seen_at, instance)
-      VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations},
-        ${facts.cpuSlots},
-        ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${facts.cpuModel},
-        ${facts.cpuThreadsPerCore},
-        ${facts.standbyMax}, ${facts.runsCommands}, ${facts.engine && JSON.stringify(facts.engine)}::text::jsonb,
-        ${facts.noEngineReason},
-        ${sessionId}, ${replicaAddress}, ${facts.gpuOffload && JSON.stringify(facts.gpuOffload)}::text::jsonb,
-        clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(),
-        ${instance})
-      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count,
-        memory_mib, cpu_model,
-        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address,
-        gpu_offload, lease_expires_at, seen_at, instance, gpu_loads, worker_loads, instance_since) = (
-        excluded.name, excluded.gpus, excluded.locations,
-        excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib,
-        excluded.cpu_model,
-        excluded.cpu_threads_per_core, excluded.standby_max, excluded.runs_commands, excluded.engine,
-        excluded.no_engine_reason,
-        excluded.session_id, excluded.replica_address,
-        excluded.gpu_offload, excluded.lease_expires_at, excluded.seen_at,
-        excluded.instance, excluded.gpu_loads, excluded.worker_loads,
-        CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
-      WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp()
-        OR (m.instance = ${replaces} AND (
-        m.session_id IS NULL OR m.seen_at < clock_timestamp() - ${SUCCESSION_MS}::int * interval '1 ms'
-        OR (m.replica_address = ${replicaAddress} AND NOT ${heldHere}::boolean)))
-      RETURNING id`;
-    if (joined.length > 0) return undefined;
-    const [holder] = await sql<{ name: string; since: number }[]>`
-      SELECT name, (extract(epoch FROM instance_since) * 1000)::bigint AS since FROM machine WHERE id = ${facts.id}`;
-    return { name: holder!.name, since: new Date(holder!.since) };
+    if (facts.pool === '') return joinMachine(sql, facts, session, undefined);
+    return inTransaction(sql, async (tx) => {
+      // A change of the pool meanwhile would miss the machine.
+      await keepPools(tx);
+      return joinMachine(tx, facts, session, await readPool(tx, facts.pool));
+    });
   }
 
   /**
@@ -182,11 +135,15 @@ export class MachineStore {
   async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
     const { sql } = this.#database;
     const rows = await sql<
-      (MachineRow & DrainRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[]; offloaded: number })[]
+      (MachineRow &
+        DrainRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[]; offloaded: number } & {
+          labels: Record<string, string>;
+        })[]
     >`
       SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
         session_id IS NOT NULL AND lease_expires_at > now() AS connected,
         ${offloadedBytes(sql, sql`machine.id`)} AS offloaded,
+        coalesce((SELECT labels FROM machine_pool p WHERE p.name = machine.pool), '{}') AS labels,
         (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms,
         (extract(epoch FROM leaves_at) * 1000)::bigint AS leaves_at_ms, ${drainColumns(sql)}
       FROM machine ${which}`;
@@ -199,6 +156,7 @@ export class MachineStore {
       podGpuUuids: row.pod_gpus,
       gpuLoads: row.connected ? row.gpu_loads : [],
       standbyMemoryUsedBytes: row.offloaded,
+      labels: row.labels,
     }));
   }
 
@@ -210,6 +168,8 @@ export class MachineStore {
   async forget(id: string, keyId: string): Promise<'unknown' | 'leased' | ForgottenMachine> {
     return this.#database.db.transaction(async (tx) => {
       const statement = statementOf(tx);
+      // In the order of placement and reports: the placement lock, the machine, its workers by their ids.
+      await lockPlacement(statement);
       const [found] = await statement<
         { leased: boolean }[]
       >`SELECT lease_expires_at > now() AS leased FROM machine WHERE id = ${id} FOR UPDATE`;
@@ -227,7 +187,7 @@ export class MachineStore {
         });
       const ended = await statement<
         { id: string }[]
-      >`SELECT id FROM worker WHERE machine_id = ${id} AND state IN ('UNHEALTHY', 'STOPPED')`;
+      >`SELECT id FROM worker WHERE machine_id = ${id} AND state IN ('UNHEALTHY', 'STOPPED') ORDER BY id FOR UPDATE`;
       await deleteEnded(
         statement,
         ended.map((worker) => worker.id),

@@ -30,6 +30,7 @@ export interface MachineRow {
   name: string;
   gpus: GpuRow[];
   locations: string[];
+  pool: string;
   cpu_slots: number;
   agent_version: string;
   cuda_version: string;
@@ -56,7 +57,7 @@ type StandbyRow = Omit<PlacementStandby, 'offloadBytes' | 'offloadMs'> & {
   movedMs: number | null;
 };
 
-type Unread = 'agent_version' | 'cpu_model' | 'cpu_threads_per_core' | 'ephemeral' | 'leaves_at_ms';
+type Unread = 'pool' | 'agent_version' | 'cpu_model' | 'cpu_threads_per_core' | 'ephemeral' | 'leaves_at_ms';
 type ViewRow = Omit<MachineRow, Unread> & Uses & { leaves_in_ms: number | null };
 
 /** Use of a machine by workers and pods, and whether it is removed. */

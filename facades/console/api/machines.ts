@@ -87,7 +87,7 @@ function drainOf({ minutes, reason = '' }: Record<string, unknown>): {
 
 /** Converts a machine for the page. `all`: workers of all machines. */
 export function machineView(
-  { machine, connected, seenTime, cordoned, drain, podGpuUuids, gpuLoads }: MachineStatus,
+  { machine, connected, seenTime, cordoned, drain, podGpuUuids, gpuLoads, labels }: MachineStatus,
   all: readonly Worker[],
 ): MachineView[] {
   if (!machine) return [];
@@ -108,6 +108,8 @@ export function machineView(
       engine: machine.containerEngine ? `${machine.containerEngine.name} ${machine.containerEngine.version}` : '',
       cpuCount: machine.cpuCount,
       memoryMib: machine.memoryMib,
+      pool: machine.pool ?? '',
+      labels,
       locations: machine.locations,
       workers: workers.length,
       gpus: machine.gpus.map(({ uuid, displayName, name, memoryMib, unhealthy, warning }) => {

@@ -1,11 +1,14 @@
-/** Rpcs of JoinService and PartService: who may call them, and a request of each. */
+/** Rpcs of JoinService, PartService and pools of MachineService: who may call them, and a request of each. */
 
 import type { CreateJoinTokenResponse } from '@slipway/proto/gen/slipway/v1/join_service';
 import { AuthorityChange } from '@slipway/proto/gen/slipway/v1/join_service';
+import { MachinePool } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Ask, RULES } from './scope-world.ts';
 import { any, core, plain, rpcs } from './scope-world.ts';
 
 const CREATE = 'JoinService/CreateJoinToken';
+const SET_POOL = 'MachineService/SetMachinePool';
+const POOL = MachinePool.fromPartial({ name: 'scope', labels: { tier: 'fast' } });
 const UNKNOWN = { token: 'unknown', machineId: 'abcdefghijkl', name: 'rack', signingRequest: Buffer.from('none') };
 
 async function newToken(): Promise<string> {
@@ -13,10 +16,19 @@ async function newToken(): Promise<string> {
   return made.token!.id;
 }
 
+async function newPool(): Promise<string> {
+  const name = 'scope';
+  await any.call(rpcs.get(SET_POOL)!, { pool: MachinePool.fromPartial({ name }) }, core.rootKey);
+  return name;
+}
+
 export const JOIN_ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['PartService/ListParts', 'operator', plain()],
   [CREATE, 'operator', plain()],
   ['JoinService/ListJoinTokens', 'operator', plain()],
+  ['MachineService/ListMachinePools', 'operator', plain()],
+  [SET_POOL, 'operator', plain({ pool: POOL, updateMask: ['labels'] })],
+  ['MachineService/DeleteMachinePool', 'operator', async () => ({ request: { name: await newPool() } })],
   ['JoinService/RevokeJoinToken', 'operator', async () => ({ request: { id: await newToken() } })],
   ['JoinService/JoinMachine', 'no key', plain(UNKNOWN)],
   ['JoinService/RenewCertificate', 'no key', plain()],

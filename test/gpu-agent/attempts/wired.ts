@@ -29,7 +29,7 @@ export const turn = (): Promise<void> =>
     setImmediate(resolve);
   });
 
-const NO_MOVES = { standbyMemoryGb: 0, hostEnv: {} };
+const NO_MOVES = { standbyMemoryGb: 0 };
 
 /**
  * Builds them. Nothing is sent: `message` takes what would be. `diskAfterMs`: how long outcomes wait before they are
@@ -57,7 +57,7 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
     archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }),
     handover: new GpuHandover(),
     starts: new StartGate(startPermits(), clock),
-    gpuMemory: gpuMemory ?? buildGpuMemory(NO_MOVES, { onUnsupported: () => {}, onMove: () => {}, clock, logger }),
+    gpuMemory: gpuMemory ?? buildGpuMemory(NO_MOVES, {}, { onUnsupported: () => {}, onMove: () => {}, clock, logger }),
   };
   const parts = buildAttempts({
     config: readAgentConfig({

@@ -67,7 +67,10 @@ async function setUp(
     return helper;
   });
   t.teardown(() => helpers.close());
-  const memory = new StandbyMemory(budget, () => ({ total: 256 * GIB, available: 256 * GIB }));
+  const memory = new StandbyMemory(
+    () => budget,
+    () => ({ total: 256 * GIB, available: 256 * GIB }),
+  );
   const mover = new GpuMover({
     helpers,
     memory,

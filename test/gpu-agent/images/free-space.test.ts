@@ -41,7 +41,7 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   const { docker, facts } = await askEngine(await podman.smallDisk(DISK_MEBIBYTES), systemClock);
   const store = new ImageStore(docker);
   const clock = new ManualClock();
-  const cache = new ImageCache(path('images.json'), 0, clock);
+  const cache = new ImageCache(path('images.json'), () => 0, clock);
   let wanted: NamedImage[] = [];
   const freeSpace = (bytes: number): Promise<number> =>
     cache.freeSpace(store, wanted, async () => ((await imageSpace(facts))?.freeBytes ?? Infinity) >= bytes);

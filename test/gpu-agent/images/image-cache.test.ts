@@ -31,7 +31,7 @@ t.test('images are evicted', { skip: podmanSkip }, async (t) => {
   const store = new ImageStore(docker);
   const clock = new ManualClock();
   const cacheOf = async (budgetBytes: number): Promise<ImageCache> => {
-    const cache = new ImageCache(path('images.json'), budgetBytes, clock);
+    const cache = new ImageCache(path('images.json'), () => budgetBytes, clock);
     await cache.open();
     return cache;
   };
@@ -69,7 +69,7 @@ t.test('layers that images share count once', { skip: podmanSkip }, async (t) =>
   }
   const { docker } = await askEngine(podman.socket, systemClock);
   const store = new ImageStore(docker);
-  const cache = new ImageCache(path('images.json'), 8_000_000, new ManualClock());
+  const cache = new ImageCache(path('images.json'), () => 8_000_000, new ManualClock());
   const images = await Promise.all(names.map(async (name) => (await store.find(name))!));
   for (const image of images) await cache.used(image);
   t.ok(
@@ -77,7 +77,7 @@ t.test('layers that images share count once', { skip: podmanSkip }, async (t) =>
     'each has the base in its size',
   );
   t.equal(await cache.shrink(store, []), 0, 'together they take 7 MB');
-  const tight = new ImageCache(path('images.json'), 6_500_000, new ManualClock());
+  const tight = new ImageCache(path('images.json'), () => 6_500_000, new ManualClock());
   await tight.open();
   t.equal(await tight.shrink(store, []), 1);
 });

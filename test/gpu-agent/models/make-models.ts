@@ -27,7 +27,7 @@ export async function openModels(
   { hubAddress, limitBytes = GB, peers = [], commit, silenceMs = 60_000 }: MachineOptions,
 ) {
   const seams = { clock: systemClock, random: systemRandom };
-  const store = new ModelStore({ path: join(folder, 'models'), limitBytes, ...seams });
+  const store = new ModelStore({ path: join(folder, 'models'), limitBytes: () => limitBytes, ...seams });
   await store.open();
   const status = new ModelStatusTable();
   const settled: string[] = [];

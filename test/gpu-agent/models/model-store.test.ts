@@ -53,7 +53,7 @@ t.test('the limit', async (t) => {
     await store.use('worker-d', store.ready().find(({ repository }) => repository === 'lab/d')!, 'main');
     const next = new ModelStore({
       path: join(folder, 'models'),
-      limitBytes: 50 * KB,
+      limitBytes: () => 50 * KB,
       clock: systemClock,
       random: systemRandom,
     });

@@ -31,6 +31,8 @@ export interface ScriptedAgentOptions {
   machineId?: string;
   gpus?: (Pick<Gpu, 'uuid' | 'name' | 'memoryMib' | 'migProfile'> & Partial<Gpu>)[];
   locations?: string[];
+  /** Pool of the token with which it joined. Default: none. */
+  pool?: string;
   /** It is forgotten when it leaves. Default: false. */
   ephemeral?: boolean;
   /** Default: none. */

@@ -23,6 +23,7 @@ import {
   OutcomeKind,
   SessionRequest,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { MachineSettings } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { ScriptedAgentOptions } from './scripted-agent-options.ts';
 import { DONE, ENGINE } from './scripted-agent-options.ts';
@@ -42,6 +43,8 @@ export class ScriptedAgent {
   desiredPods: DesiredPod[] = [];
   /** Desired images in core's last message. */
   desiredImages: DesiredImage[] = [];
+  /** Settings of its pool, as core sent them last. */
+  desiredSettings: MachineSettings | undefined;
   /** Core's first message. */
   welcome: Welcome | undefined;
   /** Reason with which core ended the session. */
@@ -90,6 +93,7 @@ export class ScriptedAgent {
       name: this.machineId,
       gpus,
       locations,
+      pool: this.#options.pool,
       cpuSlots,
       standbyMax,
       gpuOffload: this.#options.offload && offloadOf(this.#options.offload),
@@ -174,6 +178,7 @@ export class ScriptedAgent {
     if (message.desired) {
       this.desiredPods = message.desired.pods;
       this.desiredImages = message.desired.images;
+      this.desiredSettings = message.desired.settings;
       this.#reconcile(message.desired.workers);
     }
     if (this.#options.record !== false) {

@@ -36,6 +36,7 @@ import {
   HttpHealth,
   Machine,
   MachineImage,
+  MachineSettings,
   OffloadFailure,
   StandbyLevel,
   WorkerState,
@@ -539,6 +540,11 @@ export interface DesiredWorkers {
    * them, and an agent that prefetches pulls the missing ones. Empty for a machine without an engine.
    */
   images: DesiredImage[];
+  /**
+   * Settings of the machine's pool, complete. The agent keeps them over restarts. Absent: core does not support pools;
+   * as before.
+   */
+  settings?: MachineSettings | undefined;
 }
 
 /** An image that may be needed on a machine. */
@@ -2955,7 +2961,7 @@ export const Welcome: MessageFns<Welcome> = {
 };
 
 function createBaseDesiredWorkers(): DesiredWorkers {
-  return { workers: [], pods: [], images: [] };
+  return { workers: [], pods: [], images: [], settings: undefined };
 }
 
 export const DesiredWorkers: MessageFns<DesiredWorkers> = {
@@ -2968,6 +2974,9 @@ export const DesiredWorkers: MessageFns<DesiredWorkers> = {
     }
     for (const v of message.images) {
       DesiredImage.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.settings !== undefined) {
+      MachineSettings.encode(message.settings, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -3009,6 +3018,14 @@ export const DesiredWorkers: MessageFns<DesiredWorkers> = {
             message.images.push(DesiredImage.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.settings = MachineSettings.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3029,6 +3046,9 @@ export const DesiredWorkers: MessageFns<DesiredWorkers> = {
     message.workers = object.workers?.map((e) => DesiredWorker.fromPartial(e)) || [];
     message.pods = object.pods?.map((e) => DesiredPod.fromPartial(e)) || [];
     message.images = object.images?.map((e) => DesiredImage.fromPartial(e)) || [];
+    message.settings = (object.settings !== undefined && object.settings !== null)
+      ? MachineSettings.fromPartial(object.settings)
+      : undefined;
     return message;
   },
 };

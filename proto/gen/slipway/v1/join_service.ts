@@ -71,7 +71,8 @@ export interface JoinToken {
   id: string;
   /**
    * Pool of machines that join with it, at most 64 characters. May be empty. Its machines are at the location `pool:NAME`,
-   * by which endpoints and pods select them, unless the name contains blanks or commas.
+   * by which endpoints and pods select them, unless the name contains blanks or commas. They have the labels, locations
+   * and settings of the pool of this name (MachineService.SetMachinePool).
    */
   pool: string;
   /** Locations of machines without their own locations: country codes and data centres, at most 20. */

@@ -355,7 +355,10 @@ export interface Machine {
   name: string;
   /** GPUs of the machine. */
   gpus: Gpu[];
-  /** Country code and data center ID, as set by the operator. `locations` of endpoints match either. */
+  /**
+   * Country code and data center ID, as set by the operator, and `pool:NAME`. `locations` of endpoints match any of them.
+   * In a response also what it has from its pool: locations, unless it has its own, and labels as `NAME=VALUE`.
+   */
   locations: string[];
   /** Maximum number of concurrent workers and pods without a GPU. */
   cpuSlots: number;
@@ -397,7 +400,60 @@ export interface Machine {
    * Time at which it leaves. It gets no worker whose jobs may run longer (execution timeout of the endpoint). Absent:
    * not known.
    */
-  leaveTime?: Date | undefined;
+  leaveTime?:
+    | Date
+    | undefined;
+  /** Pool of the token with which it joined. Absent or empty: that of its first location `pool:NAME`, or none. */
+  pool?: string | undefined;
+}
+
+/** Settings of the machines of a pool. An option of a machine's own agent precedes them. Absent: the agent's default. */
+export interface MachineSettings {
+  /** Maximum number of workers in standby (--standby-max), 0 to 10,000. Not used by a Kubernetes node. */
+  standbyMax?:
+    | number
+    | undefined;
+  /**
+   * Host memory for the GPU memory of workers in standby (--standby-memory), in GB, 0 to 100,000. 0: it is never moved.
+   * Not used by a Kubernetes node.
+   */
+  standbyMemoryGb?:
+    | number
+    | undefined;
+  /** Maximum disk space of models (--model-disk), in GB, 0 to 1,000,000. 0: none. */
+  modelDiskGb?:
+    | number
+    | undefined;
+  /** Maximum disk space of images that the agent pulled (--image-disk), in GB, 0 to 1,000,000. 0: as much as there is. */
+  imageDiskGb?: number | undefined;
+}
+
+/** Machines that joined with tokens of one name, and what they have in common. */
+export interface MachinePool {
+  /** Name, 1 to 64 characters without blanks and commas. Its machines are at the location `pool:NAME`. */
+  name: string;
+  /**
+   * Labels of its machines, at most 32. Endpoints and pods select them as the location `NAME=VALUE`. A name has 1 to 32
+   * letters, digits, `.`, `_`, `-` and `/`, and begins with a letter; a value has at most 63 letters, digits, `.`, `_`,
+   * `-`, `:` and `/`.
+   */
+  labels: { [key: string]: string };
+  /**
+   * Locations of machines for which neither their agent nor their token names one: country codes and data centers, at
+   * most 20.
+   */
+  locations: string[];
+  /** Settings of its machines. Absent: none. */
+  settings:
+    | MachineSettings
+    | undefined;
+  /** Number of its machines. Output only. */
+  machines: number;
+}
+
+export interface MachinePool_LabelsEntry {
+  key: string;
+  value: string;
 }
 
 /** A running instance of the template of an endpoint. */
@@ -1409,6 +1465,7 @@ function createBaseMachine(): Machine {
     gpuOffload: undefined,
     ephemeral: false,
     leaveTime: undefined,
+    pool: undefined,
   };
 }
 
@@ -1467,6 +1524,9 @@ export const Machine: MessageFns<Machine> = {
     }
     if (message.leaveTime !== undefined) {
       Timestamp.encode(toTimestamp(message.leaveTime), writer.uint32(146).fork()).join();
+    }
+    if (message.pool !== undefined) {
+      writer.uint32(154).string(message.pool);
     }
     return writer;
   },
@@ -1628,6 +1688,14 @@ export const Machine: MessageFns<Machine> = {
             message.leaveTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.pool = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1667,6 +1735,281 @@ export const Machine: MessageFns<Machine> = {
       : undefined;
     message.ephemeral = object.ephemeral ?? false;
     message.leaveTime = object.leaveTime ?? undefined;
+    message.pool = object.pool ?? undefined;
+    return message;
+  },
+};
+
+function createBaseMachineSettings(): MachineSettings {
+  return { standbyMax: undefined, standbyMemoryGb: undefined, modelDiskGb: undefined, imageDiskGb: undefined };
+}
+
+export const MachineSettings: MessageFns<MachineSettings> = {
+  encode(message: MachineSettings, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.standbyMax !== undefined) {
+      writer.uint32(8).int32(message.standbyMax);
+    }
+    if (message.standbyMemoryGb !== undefined) {
+      writer.uint32(16).int32(message.standbyMemoryGb);
+    }
+    if (message.modelDiskGb !== undefined) {
+      writer.uint32(24).int32(message.modelDiskGb);
+    }
+    if (message.imageDiskGb !== undefined) {
+      writer.uint32(32).int32(message.imageDiskGb);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineSettings {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineSettings();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.standbyMax = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.standbyMemoryGb = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.modelDiskGb = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.imageDiskGb = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineSettings>): MachineSettings {
+    return MachineSettings.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineSettings>): MachineSettings {
+    const message = createBaseMachineSettings();
+    message.standbyMax = object.standbyMax ?? undefined;
+    message.standbyMemoryGb = object.standbyMemoryGb ?? undefined;
+    message.modelDiskGb = object.modelDiskGb ?? undefined;
+    message.imageDiskGb = object.imageDiskGb ?? undefined;
+    return message;
+  },
+};
+
+function createBaseMachinePool(): MachinePool {
+  return { name: "", labels: {}, locations: [], settings: undefined, machines: 0 };
+}
+
+export const MachinePool: MessageFns<MachinePool> = {
+  encode(message: MachinePool, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    globalThis.Object.entries(message.labels).forEach(([key, value]: [string, string]) => {
+      MachinePool_LabelsEntry.encode({ key: key as any, value }, writer.uint32(18).fork()).join();
+    });
+    for (const v of message.locations) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.settings !== undefined) {
+      MachineSettings.encode(message.settings, writer.uint32(34).fork()).join();
+    }
+    if (message.machines !== 0) {
+      writer.uint32(40).int32(message.machines);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachinePool {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachinePool();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            const entry2 = MachinePool_LabelsEntry.decode(reader, reader.uint32());
+            if (entry2.value !== undefined) {
+              message.labels[entry2.key] = entry2.value;
+            }
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.locations.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.settings = MachineSettings.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.machines = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachinePool>): MachinePool {
+    return MachinePool.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachinePool>): MachinePool {
+    const message = createBaseMachinePool();
+    message.name = object.name ?? "";
+    message.labels = (globalThis.Object.entries(object.labels ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    message.locations = object.locations?.map((e) => e) || [];
+    message.settings = (object.settings !== undefined && object.settings !== null)
+      ? MachineSettings.fromPartial(object.settings)
+      : undefined;
+    message.machines = object.machines ?? 0;
+    return message;
+  },
+};
+
+function createBaseMachinePool_LabelsEntry(): MachinePool_LabelsEntry {
+  return { key: "", value: "" };
+}
+
+export const MachinePool_LabelsEntry: MessageFns<MachinePool_LabelsEntry> = {
+  encode(message: MachinePool_LabelsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachinePool_LabelsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachinePool_LabelsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachinePool_LabelsEntry>): MachinePool_LabelsEntry {
+    return MachinePool_LabelsEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachinePool_LabelsEntry>): MachinePool_LabelsEntry {
+    const message = createBaseMachinePool_LabelsEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };

@@ -18,10 +18,11 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { FieldMask } from "../../google/protobuf/field_mask.ts";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { JobLogPage, JobLogPlace } from "./job_log.ts";
 import { ListView } from "./list_view.ts";
-import { CachedModel, EndedWorkers, GpuLoad, Machine, MachineImage, Worker } from "./machine.ts";
+import { CachedModel, EndedWorkers, GpuLoad, Machine, MachineImage, MachinePool, Worker } from "./machine.ts";
 import { PodState, PodStatus } from "./pod.ts";
 
 /** Health of a GPU. */
@@ -46,6 +47,46 @@ export namespace GpuLevel {
   export type WARNING = typeof GpuLevel.WARNING;
   export type FAILED = typeof GpuLevel.FAILED;
   export type CORDONED = typeof GpuLevel.CORDONED;
+}
+
+/** Request of ListMachinePools. */
+export interface ListMachinePoolsRequest {
+}
+
+/** Response of ListMachinePools. */
+export interface ListMachinePoolsResponse {
+  /** Pools by name, at most 2,000. */
+  pools: MachinePool[];
+}
+
+/** Request of SetMachinePool. */
+export interface SetMachinePoolRequest {
+  /** Name of the pool, and values of the fields named in update_mask. */
+  pool:
+    | MachinePool
+    | undefined;
+  /**
+   * Fields to set: `labels` and `locations`, each as a whole, `settings.standby_max`, `settings.standby_memory_gb`,
+   * `settings.model_disk_gb`, `settings.image_disk_gb`. A named setting without a value is removed. Required, except to
+   * create a pool without any.
+   */
+  updateMask: string[] | undefined;
+}
+
+/** Response of SetMachinePool. */
+export interface SetMachinePoolResponse {
+  /** The pool. */
+  pool: MachinePool | undefined;
+}
+
+/** Request of DeleteMachinePool. */
+export interface DeleteMachinePoolRequest {
+  /** Name of the pool. */
+  name: string;
+}
+
+/** Response of DeleteMachinePool. */
+export interface DeleteMachinePoolResponse {
 }
 
 /** Request of SuspendWorker. */
@@ -109,7 +150,16 @@ export interface MachineStatus {
   /** Load of the GPUs whose driver reports it, at most about 10 s old. Empty while the machine is away. */
   gpuLoads: GpuLoad[];
   /** Its drain (DrainMachine); the machine is then cordoned as well. Absent: it is not drained. */
-  drain?: MachineDrain | undefined;
+  drain?:
+    | MachineDrain
+    | undefined;
+  /** Labels of its pool. */
+  labels: { [key: string]: string };
+}
+
+export interface MachineStatus_LabelsEntry {
+  key: string;
+  value: string;
 }
 
 /** Response of ListMachines. */
@@ -397,6 +447,328 @@ export interface GetWorkerLogResponse {
   /** Lines of the log, if `job` was set. */
   job?: JobLogPage | undefined;
 }
+
+function createBaseListMachinePoolsRequest(): ListMachinePoolsRequest {
+  return {};
+}
+
+export const ListMachinePoolsRequest: MessageFns<ListMachinePoolsRequest> = {
+  encode(_: ListMachinePoolsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListMachinePoolsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListMachinePoolsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListMachinePoolsRequest>): ListMachinePoolsRequest {
+    return ListMachinePoolsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListMachinePoolsRequest>): ListMachinePoolsRequest {
+    const message = createBaseListMachinePoolsRequest();
+    return message;
+  },
+};
+
+function createBaseListMachinePoolsResponse(): ListMachinePoolsResponse {
+  return { pools: [] };
+}
+
+export const ListMachinePoolsResponse: MessageFns<ListMachinePoolsResponse> = {
+  encode(message: ListMachinePoolsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.pools) {
+      MachinePool.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListMachinePoolsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListMachinePoolsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.pools.push(MachinePool.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListMachinePoolsResponse>): ListMachinePoolsResponse {
+    return ListMachinePoolsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListMachinePoolsResponse>): ListMachinePoolsResponse {
+    const message = createBaseListMachinePoolsResponse();
+    message.pools = object.pools?.map((e) => MachinePool.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSetMachinePoolRequest(): SetMachinePoolRequest {
+  return { pool: undefined, updateMask: undefined };
+}
+
+export const SetMachinePoolRequest: MessageFns<SetMachinePoolRequest> = {
+  encode(message: SetMachinePoolRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pool !== undefined) {
+      MachinePool.encode(message.pool, writer.uint32(10).fork()).join();
+    }
+    if (message.updateMask !== undefined) {
+      FieldMask.encode(FieldMask.wrap(message.updateMask), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetMachinePoolRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetMachinePoolRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.pool = MachinePool.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.updateMask = FieldMask.unwrap(FieldMask.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetMachinePoolRequest>): SetMachinePoolRequest {
+    return SetMachinePoolRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetMachinePoolRequest>): SetMachinePoolRequest {
+    const message = createBaseSetMachinePoolRequest();
+    message.pool = (object.pool !== undefined && object.pool !== null)
+      ? MachinePool.fromPartial(object.pool)
+      : undefined;
+    message.updateMask = object.updateMask ?? undefined;
+    return message;
+  },
+};
+
+function createBaseSetMachinePoolResponse(): SetMachinePoolResponse {
+  return { pool: undefined };
+}
+
+export const SetMachinePoolResponse: MessageFns<SetMachinePoolResponse> = {
+  encode(message: SetMachinePoolResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pool !== undefined) {
+      MachinePool.encode(message.pool, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetMachinePoolResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetMachinePoolResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.pool = MachinePool.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetMachinePoolResponse>): SetMachinePoolResponse {
+    return SetMachinePoolResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetMachinePoolResponse>): SetMachinePoolResponse {
+    const message = createBaseSetMachinePoolResponse();
+    message.pool = (object.pool !== undefined && object.pool !== null)
+      ? MachinePool.fromPartial(object.pool)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseDeleteMachinePoolRequest(): DeleteMachinePoolRequest {
+  return { name: "" };
+}
+
+export const DeleteMachinePoolRequest: MessageFns<DeleteMachinePoolRequest> = {
+  encode(message: DeleteMachinePoolRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteMachinePoolRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteMachinePoolRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteMachinePoolRequest>): DeleteMachinePoolRequest {
+    return DeleteMachinePoolRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteMachinePoolRequest>): DeleteMachinePoolRequest {
+    const message = createBaseDeleteMachinePoolRequest();
+    message.name = object.name ?? "";
+    return message;
+  },
+};
+
+function createBaseDeleteMachinePoolResponse(): DeleteMachinePoolResponse {
+  return {};
+}
+
+export const DeleteMachinePoolResponse: MessageFns<DeleteMachinePoolResponse> = {
+  encode(_: DeleteMachinePoolResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteMachinePoolResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteMachinePoolResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteMachinePoolResponse>): DeleteMachinePoolResponse {
+    return DeleteMachinePoolResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<DeleteMachinePoolResponse>): DeleteMachinePoolResponse {
+    const message = createBaseDeleteMachinePoolResponse();
+    return message;
+  },
+};
 
 function createBaseSuspendWorkerRequest(): SuspendWorkerRequest {
   return { workerId: "" };
@@ -710,6 +1082,7 @@ function createBaseMachineStatus(): MachineStatus {
     podGpuUuids: [],
     gpuLoads: [],
     drain: undefined,
+    labels: {},
   };
 }
 
@@ -736,6 +1109,9 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     if (message.drain !== undefined) {
       MachineDrain.encode(message.drain, writer.uint32(58).fork()).join();
     }
+    globalThis.Object.entries(message.labels).forEach(([key, value]: [string, string]) => {
+      MachineStatus_LabelsEntry.encode({ key: key as any, value }, writer.uint32(66).fork()).join();
+    });
     return writer;
   },
 
@@ -808,6 +1184,17 @@ export const MachineStatus: MessageFns<MachineStatus> = {
             message.drain = MachineDrain.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            const entry8 = MachineStatus_LabelsEntry.decode(reader, reader.uint32());
+            if (entry8.value !== undefined) {
+              message.labels[entry8.key] = entry8.value;
+            }
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -836,6 +1223,82 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     message.drain = (object.drain !== undefined && object.drain !== null)
       ? MachineDrain.fromPartial(object.drain)
       : undefined;
+    message.labels = (globalThis.Object.entries(object.labels ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseMachineStatus_LabelsEntry(): MachineStatus_LabelsEntry {
+  return { key: "", value: "" };
+}
+
+export const MachineStatus_LabelsEntry: MessageFns<MachineStatus_LabelsEntry> = {
+  encode(message: MachineStatus_LabelsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineStatus_LabelsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineStatus_LabelsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineStatus_LabelsEntry>): MachineStatus_LabelsEntry {
+    return MachineStatus_LabelsEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineStatus_LabelsEntry>): MachineStatus_LabelsEntry {
+    const message = createBaseMachineStatus_LabelsEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };
@@ -2926,6 +3389,55 @@ export const MachineServiceService = {
       Buffer.from(ResumeWorkerResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResumeWorkerResponse => ResumeWorkerResponse.decode(value),
   },
+  /** Lists pools by name: those that were set, and those with machines. Requires the root key. */
+  listMachinePools: {
+    path: "/slipway.v1.MachineService/ListMachinePools" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListMachinePoolsRequest): Buffer =>
+      Buffer.from(ListMachinePoolsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListMachinePoolsRequest => ListMachinePoolsRequest.decode(value),
+    responseSerialize: (value: ListMachinePoolsResponse): Buffer =>
+      Buffer.from(ListMachinePoolsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListMachinePoolsResponse => ListMachinePoolsResponse.decode(value),
+  },
+  /**
+   * Creates or changes a pool. Its machines get labels and locations at once, also those that joined before, and their
+   * agents get the settings within 10 s. Running workers and pods stay where they are. Requires the root key.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   * - `FAILED_PRECONDITION`: there are 1,000 pools already.
+   */
+  setMachinePool: {
+    path: "/slipway.v1.MachineService/SetMachinePool" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetMachinePoolRequest): Buffer =>
+      Buffer.from(SetMachinePoolRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetMachinePoolRequest => SetMachinePoolRequest.decode(value),
+    responseSerialize: (value: SetMachinePoolResponse): Buffer =>
+      Buffer.from(SetMachinePoolResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetMachinePoolResponse => SetMachinePoolResponse.decode(value),
+  },
+  /**
+   * Deletes a pool. Its machines keep the location `pool:NAME` and lose all else that they have from it. Requires the
+   * root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no such pool was set.
+   */
+  deleteMachinePool: {
+    path: "/slipway.v1.MachineService/DeleteMachinePool" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteMachinePoolRequest): Buffer =>
+      Buffer.from(DeleteMachinePoolRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteMachinePoolRequest => DeleteMachinePoolRequest.decode(value),
+    responseSerialize: (value: DeleteMachinePoolResponse): Buffer =>
+      Buffer.from(DeleteMachinePoolResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteMachinePoolResponse => DeleteMachinePoolResponse.decode(value),
+  },
 } as const;
 
 export interface MachineServiceServer extends UntypedServiceImplementation {
@@ -3007,6 +3519,25 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    * - `FAILED_PRECONDITION`: the worker is not suspended.
    */
   resumeWorker: handleUnaryCall<ResumeWorkerRequest, ResumeWorkerResponse>;
+  /** Lists pools by name: those that were set, and those with machines. Requires the root key. */
+  listMachinePools: handleUnaryCall<ListMachinePoolsRequest, ListMachinePoolsResponse>;
+  /**
+   * Creates or changes a pool. Its machines get labels and locations at once, also those that joined before, and their
+   * agents get the settings within 10 s. Running workers and pods stay where they are. Requires the root key.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   * - `FAILED_PRECONDITION`: there are 1,000 pools already.
+   */
+  setMachinePool: handleUnaryCall<SetMachinePoolRequest, SetMachinePoolResponse>;
+  /**
+   * Deletes a pool. Its machines keep the location `pool:NAME` and lose all else that they have from it. Requires the
+   * root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no such pool was set.
+   */
+  deleteMachinePool: handleUnaryCall<DeleteMachinePoolRequest, DeleteMachinePoolResponse>;
 }
 
 export interface MachineServiceClient extends Client {
@@ -3227,6 +3758,67 @@ export interface MachineServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResumeWorkerResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists pools by name: those that were set, and those with machines. Requires the root key. */
+  listMachinePools(
+    request: ListMachinePoolsRequest,
+    callback: (error: ServiceError | null, response: ListMachinePoolsResponse) => void,
+  ): ClientUnaryCall;
+  listMachinePools(
+    request: ListMachinePoolsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListMachinePoolsResponse) => void,
+  ): ClientUnaryCall;
+  listMachinePools(
+    request: ListMachinePoolsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListMachinePoolsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Creates or changes a pool. Its machines get labels and locations at once, also those that joined before, and their
+   * agents get the settings within 10 s. Running workers and pods stay where they are. Requires the root key.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   * - `FAILED_PRECONDITION`: there are 1,000 pools already.
+   */
+  setMachinePool(
+    request: SetMachinePoolRequest,
+    callback: (error: ServiceError | null, response: SetMachinePoolResponse) => void,
+  ): ClientUnaryCall;
+  setMachinePool(
+    request: SetMachinePoolRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SetMachinePoolResponse) => void,
+  ): ClientUnaryCall;
+  setMachinePool(
+    request: SetMachinePoolRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SetMachinePoolResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Deletes a pool. Its machines keep the location `pool:NAME` and lose all else that they have from it. Requires the
+   * root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no such pool was set.
+   */
+  deleteMachinePool(
+    request: DeleteMachinePoolRequest,
+    callback: (error: ServiceError | null, response: DeleteMachinePoolResponse) => void,
+  ): ClientUnaryCall;
+  deleteMachinePool(
+    request: DeleteMachinePoolRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DeleteMachinePoolResponse) => void,
+  ): ClientUnaryCall;
+  deleteMachinePool(
+    request: DeleteMachinePoolRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DeleteMachinePoolResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -26,7 +26,7 @@ async function setUp(t: Test, cuda: CudaStandIn) {
   const moves: unknown[] = [];
   let unsupported = 0;
   const gpuMemory = new GpuMemory({
-    budgetBytes: 2_048 * MIB,
+    budgetBytes: () => 2_048 * MIB,
     onUnsupported: () => {
       unsupported += 1;
     },

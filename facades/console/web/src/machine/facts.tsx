@@ -35,6 +35,14 @@ function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string]
   return [
     ['Runs', runs || 'nothing'],
     ['No engine', noEngineReason],
+    ['Pool', machine.pool],
+    [
+      'Labels',
+      Object.entries(machine.labels)
+        .map(([name, value]) => `${name}=${value}`)
+        .sort()
+        .join(', '),
+    ],
     ['Locations', machine.locations.join(', ')],
     ['Processors', machine.cpuCount === 0 ? '' : `${machine.cpuCount} ${cpuModel}`.trim()],
     ['Memory', machine.memoryMib === 0 ? '' : mib(machine.memoryMib)],
