@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isErrorsPage } from '@slipway/kit/net/help-link';
 import { isRestV2Word } from '../plugins/errors/rest-v2-words.ts';
+import { decoded, withoutQueryKey } from '../plugins/query-key.ts';
 
 /** The target of a request. */
 export interface LbTarget {
@@ -50,7 +51,7 @@ export function lbTarget(
   if (hostId !== undefined && url.startsWith('/') && !isErrorsPage(url)) return target(hostId, url, '');
   if (PLAIN_QUEUE_FORM.test(url)) return undefined;
   const [, id, rest = '', query = ''] = PATH_FORM.exec(url) ?? [];
-  if (id === undefined || isRestV2Word(id)) return undefined;
+  if (id === undefined || isRestV2Word(decoded(id) ?? id)) return undefined;
   if (isQueueOperation(rest)) return undefined;
   return target(id, `${rest === '' ? '/' : rest}${query}`, `/v2/${id}`);
 }
@@ -65,41 +66,12 @@ function isQueueOperation(path: string): boolean {
 }
 
 function target(endpointId: string, url: string, prefix: string): LbTarget {
-  const at = url.indexOf('?');
   const isShared = prefix !== '' && SHARED_FORM.test(url);
-  if (at < 0) return { endpointId, path: url, prefix, queryKey: undefined, isShared };
-  // Removed as text, so that the rest of the query stays as the client wrote it.
-  const parts = url.slice(at + 1).split('&');
-  const keys = parts.filter(isKey);
-  const others = parts.filter((part) => !isKey(part));
-  const path = keys.length === 0 ? url : url.slice(0, at) + (others.length > 0 ? `?${others.join('&')}` : '');
-  return {
-    endpointId,
-    path,
-    prefix,
-    queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice(keys[0].indexOf('=') + 1)),
-    isShared,
-  };
-}
-
-/** Matches escaped names too, as query parsers do. */
-function isKey(part: string): boolean {
-  return (
-    part.startsWith('api_key=') ||
-    (part.includes('%') && decoded(part.split('=', 1)[0]!) === 'api_key' && part.includes('='))
-  );
+  return { endpointId, prefix, isShared, ...withoutQueryKey(url) };
 }
 
 function endpointOfHost(host: string | undefined, domains: readonly string[]): string | undefined {
   if (domains.length === 0) return undefined;
   const [, id, domain] = /^([a-z0-9]{14})\.([a-z0-9.-]+?)\.?(?::\d+)?$/i.exec(host ?? '') ?? [];
   return id !== undefined && domains.includes(domain!.toLowerCase()) ? id.toLowerCase() : undefined;
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }

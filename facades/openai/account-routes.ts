@@ -16,6 +16,7 @@ import type { GateParts } from '../plugins/authenticate.ts';
 import { admitToEndpoint, modelGate } from '../plugins/authenticate.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { handleErrors, openaiErrorShape } from '../plugins/errors/error-handler.ts';
+import { withoutQueryKey } from '../plugins/query-key.ts';
 import type { ModelRequest } from './model-request.ts';
 import { readModelRequest } from './model-request.ts';
 import { ModelTargets } from './model-targets.ts';
@@ -110,8 +111,10 @@ function forwardedTo(
 ): ForwardedRequest {
   const { apiKey, accountId } = request.caller;
   const message = withBody(request, bodyFor(workerModel));
+  const query = request.url.indexOf('?');
+  const { path } = withoutQueryKey(query < 0 ? route : route + request.url.slice(query));
   const question = { apiKey, endpointId, write: true, api: Api.JOBS };
-  return { forwarded: { request: message, reply: reply.raw, endpointId, path: route, accountId, question } };
+  return { forwarded: { request: message, reply: reply.raw, endpointId, path, accountId, question } };
 }
 
 async function forwarded({ forwarded: request }: ForwardedRequest, parts: Parts, reply: FastifyReply) {

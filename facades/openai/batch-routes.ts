@@ -79,7 +79,8 @@ function fileRoutes(
   onRequest: ReturnType<typeof modelGate>,
 ): void {
   app.get('/openai/v1/files', { onRequest }, async (request, reply) => {
-    const { order = 'desc', purpose = '' } = request.query as Record<string, string | undefined>;
+    const order = queryText(request, 'order') ?? 'desc';
+    const purpose = queryText(request, 'purpose') ?? '';
     if (order !== 'asc' && order !== 'desc') throw new CoreError('INVALID_REQUEST', 'order must be asc or desc.');
     // Clients ask for up to 10,000.
     const page = { ...pageOf(request, 10_000), ascending: order === 'asc', purpose };
@@ -164,12 +165,19 @@ function isExpiry(value: unknown): value is { seconds: number } {
   return isPlainObject(value) && value['anchor'] === 'created_at' && Number.isSafeInteger(value['seconds']);
 }
 
-function pageOf({ query }: FastifyRequest, limitMax: number): { after: string; limit: number } {
-  const { after = '', limit } = query as Record<string, string | undefined>;
+function pageOf(request: FastifyRequest, limitMax: number): { after: string; limit: number } {
+  const limit = queryText(request, 'limit');
   const most = limit === undefined ? 0 : Number(limit);
-  if (limit !== undefined && (!Number.isInteger(most) || most < 1 || most > limitMax))
+  if (limit !== undefined && (!/^\d+$/.test(limit) || most < 1 || most > limitMax))
     throw invalid(`limit must be from 1 to ${limitMax}`);
-  return { after, limit: most };
+  return { after: queryText(request, 'after') ?? '', limit: most };
+}
+
+/** Returns a parameter of the query. Throws INVALID_REQUEST if it is given more than once. */
+function queryText({ query }: FastifyRequest, name: string): string | undefined {
+  const value = (query as Record<string, string | string[] | undefined>)[name];
+  if (Array.isArray(value)) throw invalid(`${name} must be given once`);
+  return value;
 }
 
 function invalid(text: string): CoreError {

@@ -16,6 +16,8 @@ const FIELDS_MAX = 100;
 const HEAD_BYTES_MAX = 4_096;
 const LINE_END = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
+/** A quoted value is matched whole: what looks like a parameter within it is none. */
+const PARAMETER = /;\s*([^\s=;"]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g;
 const BOUNDARY = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i;
 
 /** Returns the fields in order. Throws INVALID_REQUEST with the fault. */
@@ -51,9 +53,10 @@ export function boundaryOf(contentType: string): string {
 /** Returns what the head of a field says. Throws INVALID_REQUEST if it names no field. */
 export function partHead(head: string): Pick<FormField, 'name' | 'filename'> {
   const disposition = /\r\ncontent-disposition:([^\r]*)/i.exec(head)?.[1] ?? '';
-  const name = parameterOf(disposition, 'name');
+  const parameters = parametersOf(disposition);
+  const name = parameters.get('name');
   if (name === undefined) throw formFault('a field has no name');
-  return { name, filename: parameterOf(disposition, 'filename') };
+  return { name, filename: parameters.get('filename') ?? decoded(parameters.get('filename*')) };
 }
 
 /** Returns whether the boundary that ends at `at` is the last one. */
@@ -69,11 +72,28 @@ function fieldOf(head: string, value: Buffer): FormField {
   };
 }
 
-/** Returns a parameter. Clients escape quotes as browsers do (%22) or with a backslash. */
-function parameterOf(disposition: string, name: string): string | undefined {
-  const [, quoted, plain] =
-    new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, 'i').exec(disposition) ?? [];
-  return quoted === undefined ? plain : quoted.replaceAll(/\\(["\\])/g, '$1').replaceAll('%22', '"');
+/**
+ * Returns the parameters; of several with one name the first. Clients escape quotes as browsers do (%22) or with a
+ * backslash.
+ */
+function parametersOf(disposition: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name, quoted, plain] of disposition.matchAll(PARAMETER)) {
+    const value = quoted === undefined ? plain! : quoted.replaceAll(/\\(["\\])/g, '$1').replaceAll('%22', '"');
+    if (!found.has(name!.toLowerCase())) found.set(name!.toLowerCase(), value);
+  }
+  return found;
+}
+
+/** Returns a name in the form of RFC 8187, `UTF-8''%e2%82%ac.wav`. `undefined` if there is none. */
+function decoded(extended: string | undefined): string | undefined {
+  if (extended === undefined) return undefined;
+  const text = extended.slice(extended.lastIndexOf("'") + 1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Returns the error for a form that cannot be read. */

@@ -9,7 +9,7 @@ import { RUNSYNC_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { scanObject } from '../plugins/bodies/json-body.ts';
 import type { FormField } from './form-body.ts';
-import { readForm } from './form-body.ts';
+import { formFault, readForm } from './form-body.ts';
 import { checkDepth, isForm, routeOf, TRUE } from './openai-request.ts';
 
 /** A request of an OpenAI client that names a model. */
@@ -76,8 +76,10 @@ function* readJsonRequest(path: string, body: Buffer): Work<ModelRequest> {
 function* readFormRequest(path: string, contentType: string, body: Buffer): Work<ModelRequest> {
   const route = routeOf(path);
   const fields = readForm(contentType, body);
-  const field = fields.find(({ name, filename }) => name === 'model' && filename === undefined);
+  const [field, ...others] = fields.filter(({ name, filename }) => name === 'model' && filename === undefined);
   if (!field || field.value.length === 0 || field.value.length > MODEL_BYTES_MAX) throw modelMissing();
+  // Of several, workers may take another one than the one that selected the endpoint.
+  if (others.length > 0) throw formFault('it has more than one field model');
   const start = field.value.byteOffset - body.byteOffset;
   return {
     route,

@@ -36,14 +36,38 @@ function stream(request, reply) {
   reply.end(event('[DONE]'));
 }
 
-async function transcription(request, body) {
-  const form = await new Request('http://form', {
+const formOf = (request, body) =>
+  new Request('http://form', {
     method: 'POST',
     headers: { 'content-type': request.headers['content-type'] },
     body,
   }).formData();
+
+async function transcription(request, body) {
+  const form = await formOf(request, body);
   const file = form.get('file');
   return { text: `${form.get('model')}: ${file.name}, ${file.type}, ${await file.text()}` };
+}
+
+const image = (text) => ({ created: 1, data: [{ b64_json: Buffer.from(text).toString('base64') }] });
+
+async function edit(request, body) {
+  const form = await formOf(request, body);
+  const files = [...form.getAll('image'), ...form.getAll('image[]')];
+  const images = await Promise.all(files.map(async (file) => `${file.name} ${await file.text()}`));
+  return image(`${form.get('model')}: ${form.get('prompt')}; ${images}`);
+}
+
+function embeddings({ model, input, encoding_format }) {
+  const numbers = [input[0].length, 0.5, -0.25];
+  const embedding =
+    encoding_format === 'base64' ? Buffer.from(new Float32Array(numbers).buffer).toString('base64') : numbers;
+  return {
+    object: 'list',
+    model,
+    data: [{ object: 'embedding', index: 0, embedding }],
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  };
 }
 
 const server = createServer(async (request, reply) => {
@@ -58,7 +82,14 @@ const server = createServer(async (request, reply) => {
       return asked.stream ? stream(asked, reply) : json(completion(asked));
     }
     case '/v1/audio/transcriptions':
+    case '/v1/audio/translations':
       return json(await transcription(request, body));
+    case '/v1/embeddings':
+      return json(embeddings(JSON.parse(body)));
+    case '/v1/images/generations':
+      return json(image(JSON.parse(body).prompt));
+    case '/v1/images/edits':
+      return json(await edit(request, body));
     case '/v1/audio/speech':
       return reply.writeHead(200, { 'content-type': 'audio/mpeg' }).end(Buffer.from(JSON.parse(body).input));
     default:

@@ -107,6 +107,12 @@ function transcription({ model, file }) {
   return { text: `${model}: ${file.filename}, ${file.content_type}, ${text}` };
 }
 
+/** Says back the images and the prompt of a form. One image is an object, several are a list. */
+function edit({ model, prompt, image }) {
+  const images = [image].flat().map(({ filename, data }) => `${filename} ${Buffer.from(data, 'base64')}`);
+  return { created: 1, data: [{ b64_json: Buffer.from(`${model}: ${prompt}; ${images}`).toString('base64') }] };
+}
+
 async function* answer(job) {
   const { openai_route: route, openai_input: request } = job.input;
   if (route === '/v1/chat/completions') yield* chat(request, job);
@@ -118,7 +124,8 @@ async function* answer(job) {
       created: 1,
       data: [{ b64_json: request.prompt === 'a pixel' ? PIXEL : Buffer.from(request.prompt).toString('base64') }],
     };
-  else if (route === '/v1/audio/transcriptions') yield transcription(request);
+  else if (route === '/v1/audio/transcriptions' || route === '/v1/audio/translations') yield transcription(request);
+  else if (route === '/v1/images/edits') yield edit(request);
   else yield { error: { message: `No route ${route}.`, type: 'NotFoundError', param: null, code: 404 } };
 }
 

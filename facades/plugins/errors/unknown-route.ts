@@ -131,8 +131,17 @@ function formOf(url: string): RegExp {
   return new RegExp(`^${parts.join('')}/?$`);
 }
 
+/** Returns a path as the router reads it. An escaped slash stays escaped. */
+function routedPath(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
 function methodsOf(known: KnownPaths, path: string): string[] {
-  const plain = path.replaceAll(/\/{2,}/g, '/');
+  const plain = routedPath(path).replaceAll(/\/{2,}/g, '/');
   // A literal path takes precedence over one with parameters.
   const literal = known.get(plain);
   if (literal) return [...literal.methods].sort();
@@ -142,16 +151,18 @@ function methodsOf(known: KnownPaths, path: string): string[] {
 }
 
 /** Returns the error shape of the surface that a path belongs to. */
-export function shapeOf(path: string): ErrorShape {
+export function shapeOf(written: string): ErrorShape {
+  const path = routedPath(written);
   if (/^\/+v1(\.\d+)?(\/|$)/.test(path)) return restErrorShape;
   if (isRestV2Path(path)) return problemShape;
   return /^\/+(v2\/+[^/]+\/+)?openai\//.test(path) ? openaiErrorShape : queueErrorShape;
 }
 
-function explain(method: string, path: string): string {
+function explain(method: string, written: string): string {
+  const path = routedPath(written);
   if (/^\/+v2\/+flash(\/|$)/.test(path))
     return 'Apps of Flash are not deployed here: call endpoints by their ids, /v2/{endpoint_id}/run.';
   if (isRestV2Path(path))
-    return `There is no operation ${method} ${path.slice(0, 200)}; /v2/docs lists all operations.`;
-  return `There is no operation ${method} ${path.slice(0, 200)}.`;
+    return `There is no operation ${method} ${written.slice(0, 200)}; /v2/docs lists all operations.`;
+  return `There is no operation ${method} ${written.slice(0, 200)}.`;
 }

@@ -57,6 +57,13 @@ t.test(
   async (t) => {
     const script = join(import.meta.dirname, 'address.py');
     const { stdout } = await promisify(execFile)(PYTHON, [script, baseURL, system.key, 'queue-model', 'server-model']);
+    const more = (model: string) => ({
+      transcription: `${model}: a.wav, audio/wav, sound`,
+      translation: `${model}: a.wav, audio/wav, sound`,
+      embedding: [3, 0.5, -0.25],
+      image: 'a boat',
+      edited: [`${model}: mend; 1.png one`, `${model}: mend; 1.png one,2.png two`],
+    });
     t.match(JSON.parse(stdout), {
       models: ['org/echo', 'org/server', 'queue-model', 'server-model', 'shared'],
       one: 'org/echo',
@@ -64,17 +71,15 @@ t.test(
         chat: ['org/echo', 'one two'],
         tool: ['look', '{"of":"queue"}'],
         stream: 'one two',
-        transcription: 'org/echo: a.wav, audio/wav, sound',
+        ...more('org/echo'),
       },
       server: {
         chat: ['org/server', 'one two'],
         tool: ['look', '{"of":"server"}'],
         stream: 'one two',
-        transcription: 'org/server: a.wav, audio/wav, sound',
+        ...more('org/server'),
       },
       speech: 'spoken',
-      embedding: [3, 0.5, -0.25],
-      image: Buffer.from('a boat').toString('base64'),
       unknown: {
         code: 'model_not_found',
         message: /^There is no model "gpt-5"\. There are "org\/echo", "org\/server"/,
@@ -198,7 +203,8 @@ t.test('keys, and errors in the form of OpenAI', async (t) => {
     t.equal(answer.status, status, `${method} ${path}`);
     t.match(await answer.json(), { error: { message: String, type: String, param: null, code } });
   }
-  const lost = await send('/openai/v1/nosuch', '{"model":"server-model"}');
+  const lost = await send('/openai/v1/nosuch?beta=true&api_key=other', '{"model":"server-model"}');
   t.equal(lost.status, 404);
-  t.match(await lost.json(), { error: { message: 'No route /v1/nosuch.' } }, "the worker's own answer");
+  const message = 'No route /v1/nosuch?beta=true.';
+  t.match(await lost.json(), { error: { message } }, "the worker's own answer, which sees the query without keys");
 });

@@ -75,6 +75,20 @@ t.test('Python: upload, create, poll, read, cancel, pages', { skip: withoutPytho
   });
 });
 
+t.test('queries of lists', async (t) => {
+  for (const query of [
+    'batches?after=a&after=b',
+    'batches?limit=1e2',
+    'batches?limit=1&limit=2',
+    'files?order=asc&order=desc',
+    'files?purpose=a&purpose=b',
+  ]) {
+    const { status, json } = await system.request('GET', `/openai/v1/${query}`);
+    t.equal(status, 400, query);
+    t.match(json, { error: { type: 'invalid_request_error' } }, query);
+  }
+});
+
 t.test('Node: upload, create, poll, read, faults', async (t) => {
   const text = `${line('a', 'one two')}\n${line('b', 'x'.repeat(3_000_000))}\n`;
   const file = await upload(text);

@@ -49,6 +49,22 @@ t.test('forms as Node makes them', async (t) => {
   ]);
 });
 
+t.test('names of files that look like parameters, or are written as RFC 8187 has it', async (t) => {
+  const cases: [disposition: string, name: string, filename: string | undefined][] = [
+    ['filename="a; name=b.wav"; name="file"', 'file', 'a; name=b.wav'],
+    ['name="file"; filename="a\\"; name=\\"model"', 'file', 'a"; name="model'],
+    ["name=file; filename*=UTF-8''%e2%82%ac%20rates.wav", 'file', '€ rates.wav'],
+    ['name="file"; filename="plain.wav"; filename*=UTF-8\'\'%e2%82%ac.wav', 'file', 'plain.wav'],
+    ["name=file; filename*=UTF-8''%ff.wav", 'file', '%ff.wav'],
+    ['NAME="file"; FileName=a.wav', 'file', 'a.wav'],
+    ['name="a"; name="b"', 'a', undefined],
+  ];
+  for (const [disposition, name, filename] of cases) {
+    const body = lines('--abc', `Content-Disposition: form-data; ${disposition}`, '', 'x', '--abc--');
+    t.match(readForm(TYPE, body), [{ name, filename, value: Buffer.from('x') }], disposition);
+  }
+});
+
 t.test('faults', async (t) => {
   const field = ['--abc', 'Content-Disposition: form-data; name="a"', '', 'x'];
   const cases: [what: string, type: string, body: Buffer][] = [

@@ -114,6 +114,9 @@ t.test('a text that is larger as JSON than a queue takes is rejected before it i
 
 t.test('what is rejected', async (t) => {
   const form = '--x\r\nContent-Disposition: form-data; name="file"; filename="model"\r\n\r\na\r\n--x--';
+  const twice =
+    ['a', 'b'].map((name) => `--x\r\nContent-Disposition: form-data; name="model"\r\n\r\n${name}\r\n`).join('') +
+    '--x--';
   const cases: [string, string?, string?][] = [
     ['{}'],
     ['{"model":""}'],
@@ -124,6 +127,7 @@ t.test('what is rejected', async (t) => {
     ['{'],
     [''],
     [form, 'multipart/form-data; boundary=x'],
+    [twice, 'multipart/form-data; boundary=x'],
   ];
   for (const [body, type] of cases)
     t.equal(
