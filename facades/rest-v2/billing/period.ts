@@ -53,11 +53,12 @@ export function periodOf(
   if (lastN !== undefined && (startTime ?? endTime) !== undefined)
     throw against('lastN takes the place of startTime and endTime: give one or the other.');
   const end = endTime === undefined ? new Date(nowMs) : timeOf('endTime', endTime);
-  const beforeEnd = (): Date =>
+  const beforeEndMs = (): number =>
     lastN === undefined
-      ? new Date(end.getTime() - DEFAULT_SPAN_MS)
-      : stepped(beginOf(end, bucketSize), bucketSize, 1 - lastN);
-  const start = startTime === undefined ? beforeEnd() : timeOf('startTime', startTime);
+      ? end.getTime() - DEFAULT_SPAN_MS
+      : stepped(beginOf(end, bucketSize), bucketSize, 1 - lastN).getTime();
+  // No usage is older than 1970, and core takes no earlier time.
+  const start = startTime === undefined ? new Date(Math.max(0, beforeEndMs())) : timeOf('startTime', startTime);
   return { startTime: start, endTime: end, bucketSize, bucket: BUCKETS[bucketSize] };
 }
 

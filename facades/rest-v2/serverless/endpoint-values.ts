@@ -44,9 +44,19 @@ export function changedEndpoint(
   before: Endpoint,
   pools: readonly GpuPool[],
 ): EndpointChanges {
+  checkCompute(body, before.computeType);
   const scaling = body.scaling?.type ?? SCALINGS[before.scalerType] ?? 'QUEUE_DELAY';
   checkIdleTimeout(body.workers?.idleTimeout, before.type === EndpointType.LB ? 'LOAD_BALANCER' : 'QUEUE', scaling);
   return endpointFields(body, pools);
+}
+
+/** Throws 400 if a change names the other kind of workers: what they are is fixed at the creation. */
+function checkCompute({ gpu, cpu }: UpdateEndpointBody, computeType: string): void {
+  if (gpu && cpu) throw against('Give exactly one of gpu and cpu.');
+  const other = 'or create another endpoint.';
+  if (gpu && computeType === 'CPU')
+    throw against(`gpu: the workers of this endpoint have no GPU; change cpu, ${other}`);
+  if (cpu && computeType !== 'CPU') throw against(`cpu: the workers of this endpoint have GPUs; change gpu, ${other}`);
 }
 
 const SCALINGS: Readonly<Record<number, string>> = {

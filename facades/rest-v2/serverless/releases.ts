@@ -19,6 +19,8 @@ import { workersOf } from './workers.ts';
 const ONE = '/v2/serverless/{endpointId}';
 const TAG = { tag: 'serverless' };
 const TEMPLATE_PREFIX = 'template.';
+/** Id of the last release of a page; empty before the first page. */
+const RELEASE_ID = /^\d{0,15}$/;
 
 const valueOrNull = Type.Unsafe<unknown>({
   description: 'Null: it had none, or it is a secret, or too long, or the change is of an earlier release.',
@@ -80,6 +82,7 @@ export const releaseOperations: readonly Operation[] = [
       const latest = workers.filter((worker) => worker.version === version).length;
       const page = await answerPage(call, `ListEndpointReleases ${endpointId}`, 'releases', {
         read: async ({ pageSize, pageToken }) => {
+          if (!RELEASE_ID.test(pageToken)) throw new CoreError('INVALID_REQUEST', 'page_token is no id of a release');
           const asked = { endpointId, pageSize, beforeId: Number(pageToken) || 0 };
           const { releases } = await parts.core.endpoints.call(
             (client) => client.listReleases,
