@@ -30,12 +30,13 @@ const system = await startSystem(t, {
 });
 const { request } = system;
 const { folder } = await scratch(t);
+await request('POST', '/v2/account/secrets', { name: 'greeting', value: 'hello' });
 const body = {
   name: 'works',
   type: 'QUEUE',
   image: '',
   cmd: jsHandler('all.js'),
-  env: { GREETING: 'hello' },
+  env: { GREETING: '{{ RUNPOD_SECRET_greeting }}' },
   gpu: { pools: ['AMPERE_24'] },
   scaling: { type: 'QUEUE_DELAY', queueDelay: 0.5 },
   workers: { min: 1, max: 3, idleTimeout: 60 },
@@ -50,7 +51,7 @@ const read = async (): Promise<Workers> =>
 const total = ({ summary: { total, ...counts } }: Workers): boolean =>
   total === Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-t.test('a job sees the environment, and workers report their state', async (t) => {
+t.test('a job sees the environment with its secret, and workers report their state', async (t) => {
   const { json } = await request('POST', `/v2/${id}/runsync`, { input: { mode: 'env', names: ['GREETING'] } });
   t.match(json, { status: 'COMPLETED', output: { GREETING: 'hello' } });
   const idle = await waitFor('a worker without a job', async () => {

@@ -21,8 +21,8 @@ export const ok = (wanted: number, { status, text, json }: Answer): Json => {
 
 /** Returns one function for each surface. */
 export function surfacesOf({ request }: Pick<System, 'request'>) {
-  const v1 = async (method: string, path: string, body?: unknown) =>
-    ok(method === 'DELETE' ? 204 : 200, await request(method, `/v1${path}`, body));
+  const v1 = async (method: string, path: string, body?: unknown, wanted = method === 'DELETE' ? 204 : 200) =>
+    ok(wanted, await request(method, `/v1${path}`, body));
   const v2 = async (method: string, path: string, body?: unknown, wanted = { POST: 201, DELETE: 204 }[method] ?? 200) =>
     ok(wanted, await request(method, `/v2${path}`, body));
   const graphql = async (query: string): Promise<Json> => {
