@@ -97,13 +97,17 @@ function packagesOf(python: string): string[] {
   ];
 }
 
-/** Writes a root file system with a shell, a few programs and Python; `more` are further options and paths of tar. */
-export function makeBaseTar(file: string, more: readonly string[] = []): void {
+/**
+ * Writes a root file system with a shell, a few programs and Python. `more`: further options and paths of tar.
+ * `programs`: further programs of this host.
+ */
+export function makeBaseTar(file: string, more: readonly string[] = [], programs: readonly string[] = []): void {
   const python = execFileSync('/usr/bin/python3', ['-c', 'import sysconfig; print(sysconfig.get_path("stdlib"))'], {
     encoding: 'utf8',
   }).trim();
-  const libraries = librariesOf(`ls ${PROGRAMS.join(' ')} ${python}/lib-dynload/*.so`);
-  const names = [...PROGRAMS, ...libraries, python].map((name) => name.slice(1));
+  const all = [...PROGRAMS, ...programs];
+  const libraries = librariesOf(`ls ${all.join(' ')} ${python}/lib-dynload/*.so`);
+  const names = [...all, ...libraries, python].map((name) => name.slice(1));
   execFileSync('tar', [
     '--create',
     '--dereference',
