@@ -73,13 +73,16 @@ GET /v2/billing/network-volumes 200 startTime,endTime,bucketSize,lastN,networkVo
     }),
 );
 
-const CONTAINER = `image: string; args: string; cmd: array; entrypoint: array; disk: integer min=1; env: object; ports: array;
+const CONTAINER = `image: string; args: string; cmd: array; entrypoint: array; disk: integer min=1;
+    env: object; ports: array;
   registry: string|null; `;
-const GPU = `gpu.pools: array min=1; gpu.excludedTypes: array; gpu.count: integer min=1 default=1; gpu.allowedCudaVersions: array;
+const GPU = `gpu.pools: array min=1; gpu.excludedTypes: array; gpu.count: integer min=1 default=1;
+    gpu.allowedCudaVersions: array;
   gpu.minCudaVersion: string; `;
 const CPU = 'cpu: array min=1; cpu.id!: string min=1; cpu.vcpuCount!: integer min=2; ';
 const SCALING = `scaling.type!: string; scaling.queueDelay!: number min=0.5; scaling.requestCount!: integer min=1; `;
-const WORKERS = `workers.min: integer min=0; workers.max: integer min=0; workers.idleTimeout: integer min=1 max=3600; `;
+const WORKERS = `workers.min: integer min=0; workers.max: integer min=0;
+    workers.idleTimeout: integer min=1 max=3600; `;
 const MOUNTS = `mounts.persistent.size!: integer min=10; mounts.persistent.path!: string; `;
 const NETWORK = `mounts.network: array; mounts.network.volumeId!: string; mounts.network.path!: string; `;
 const PLACED = `dataCenterIds: array; networkVolumes: array; timeout: integer; flashboot: string; `;
@@ -88,24 +91,29 @@ const STOCKED = 'id!: string; name!: string; availability: string; dataCenters: 
 /** Members of bodies. `!`: required. The ranges are what must be accepted. */
 export const BODIES: Readonly<Record<string, string>> = {
   CreateEndpointRequest: `${CONTAINER}${GPU}${CPU}${SCALING}${WORKERS}${PLACED}name!: string min=1;
-    type!: QUEUE/LOAD_BALANCER; scaling!: object; templateId: string min=1; flashboot: OFF/FLASHBOOT/PRIORITY_FLASHBOOT`,
+    type!: QUEUE/LOAD_BALANCER; scaling!: object; templateId: string min=1;
+    flashboot: OFF/FLASHBOOT/PRIORITY_FLASHBOOT`,
   UpdateEndpointRequest: `${CONTAINER}${GPU}${CPU}${SCALING}${WORKERS}${PLACED}name: string min=1; scaling: object;
     templateId: string`,
   CreatePodRequest: `${CONTAINER}${CPU.replace('cpu: array min=1; ', '')}${MOUNTS}${NETWORK}name!: string min=1;
-    cloud: SECURE/COMMUNITY; dataCenterIds: array; globalNetworking: boolean; gpu.id!: string; gpu.count: integer min=1;
-    gpu.allowedCudaVersions: array; gpu.minCudaVersion: string; gpu.minRamPerGpu: integer; gpu.minVcpuCountPerGpu: integer;
+    cloud: SECURE/COMMUNITY; dataCenterIds: array; globalNetworking: boolean; gpu.id!: string;
+    gpu.count: integer min=1;
+    gpu.allowedCudaVersions: array; gpu.minCudaVersion: string; gpu.minRamPerGpu: integer;
+    gpu.minVcpuCountPerGpu: integer;
     startJupyter: boolean; startSsh: boolean; templateId: string min=1`,
   UpdatePodRequest: `${CONTAINER}${MOUNTS}${NETWORK}name: string min=1; locked: boolean; globalNetworking: boolean;
     templateId: string`,
   PodActionRequest: 'action!: start/stop/restart/terminate',
-  CreateTemplateRequest: `${CONTAINER.replace('image: string; ', '')}${MOUNTS}name!: string min=1; image!: string; category: CPU/NVIDIA/AMD; public: boolean;
+  CreateTemplateRequest: `${CONTAINER.replace('image: string; ', '')}${MOUNTS}name!: string min=1;
+    image!: string; category: CPU/NVIDIA/AMD; public: boolean;
     serverless: boolean; startJupyter: boolean; startSsh: boolean; allowedCudaVersions: array`,
   UpdateTemplateRequest: `${CONTAINER}${MOUNTS}name: string min=1; category: CPU/NVIDIA/AMD; public: boolean;
     serverless: boolean; startJupyter: boolean; startSsh: boolean; allowedCudaVersions: array`,
   CreateNetworkVolumeRequest: `dataCenter!: string min=1; name!: string min=1; size!: integer min=10 max=4096;
     type: STANDARD/HIGH_PERFORMANCE`,
   UpdateNetworkVolumeRequest: 'name: string min=1; size: integer min=10 max=4096',
-  CreateRegistryRequest: `name!: string min=1 max=191; username!: string min=1 max=191; password!: string min=1 max=16384`,
+  CreateRegistryRequest: `name!: string min=1 max=191; username!: string min=1 max=191;
+    password!: string min=1 max=16384`,
   CreateDelegationRequest: 'resource!: string; name: string|null',
   UpdateSshKeysRequest: 'keys!: array',
   CreateSecretRequest: 'name!: string; value!: string; description: string max=65535',
@@ -120,15 +128,19 @@ const METADATA = 'metadata!: object; metadata.query!: object; metadata.recordCou
 /** Members of answers. `!`: always there. */
 export const ANSWERS: Readonly<Record<string, string>> = {
   Endpoint: `${ANSWERED}id!: string; name!: string; type: string; requestUrls: object; requestUrls.run!: string;
-    requestUrls.runSync!: string; requestUrls.status!: string; requestUrls.stream!: string; requestUrls.cancel!: string;
-    requestUrls.retry!: string; requestUrls.purgeQueue!: string; requestUrls.health!: string; requestUrls.base!: string;
+    requestUrls.runSync!: string; requestUrls.status!: string; requestUrls.stream!: string;
+    requestUrls.cancel!: string;
+    requestUrls.retry!: string; requestUrls.purgeQueue!: string; requestUrls.health!: string;
+    requestUrls.base!: string;
     gpu.pools!: array; gpu.excludedTypes!: array; gpu.count!: integer; gpu.allowedCudaVersions!: array;
     gpu.minCudaVersion!: string|null; cpu.id!: string; cpu.vcpuCount!: integer; cpu.memory!: integer; workers!: object;
     scaling!: object; dataCenterIds!: array; networkVolumes!: array; timeout!: integer; flashboot!: string;
     createdAt!: string`,
   ListEndpointsResponse: `endpoints!: array; ${PAGE}`,
-  Worker: `id!: string; status!: RUNNING/IDLE/INITIALIZING/THROTTLED/UNHEALTHY; isStale!: boolean; version: integer|null;
-    gpuCount!: integer; image: string|null; uptimeSeconds: integer|null; gpuTypeId: string|null; dataCenterId: string|null;
+  Worker: `id!: string; status!: RUNNING/IDLE/INITIALIZING/THROTTLED/UNHEALTHY; isStale!: boolean;
+    version: integer|null;
+    gpuCount!: integer; image: string|null; uptimeSeconds: integer|null; gpuTypeId: string|null;
+    dataCenterId: string|null;
     startedAt: string|null`,
   WorkerSummary: `running!: integer; idle!: integer; initializing!: integer; throttled!: integer; unhealthy!: integer;
     total!: integer`,
@@ -143,10 +155,12 @@ export const ANSWERS: Readonly<Record<string, string>> = {
   ListTemplatesResponse: `templates!: array; ${PAGE}`,
   Pod: `${ANSWERED}id!: string; name!: string; status!: PROVISIONING/STARTING/RUNNING/EXITED/ERROR/TERMINATED;
     actions!: array; mounts!: object; gpu.id!: string; gpu.count: integer; gpu.vcpuCount: integer; gpu.memory: integer;
-    cpu.id!: string; cpu.vcpuCount!: integer; cpu.memory!: integer; cloud!: SECURE/COMMUNITY; dataCenterId!: string|null;
+    cpu.id!: string; cpu.vcpuCount!: integer; cpu.memory!: integer; cloud!: SECURE/COMMUNITY;
+    dataCenterId!: string|null;
     cudaVersion!: string|null; ssh!: object; template!: string|null; cost!: number; locked!: boolean;
     globalNetworking!: object; globalNetworking.enabled!: boolean; runtime!: object|null; runtime.uptime: integer;
-    runtime.gpus: array; runtime.cpu: object; runtime.memory: object; runtime.ports: array; runtime.ports.private: integer;
+    runtime.gpus: array; runtime.cpu: object; runtime.memory: object; runtime.ports: array;
+    runtime.ports.private: integer;
     runtime.ports.public: integer|null; runtime.ports.type: string; runtime.ports.ip: string|null; createdAt!: string;
     startedAt!: string|null`,
   ListPodsResponse: `pods!: array; ${PAGE}`,
@@ -157,12 +171,14 @@ export const ANSWERS: Readonly<Record<string, string>> = {
   ListRegistriesResponse: `registries!: array; ${PAGE}`,
   ListDelegationsResponse: 'delegations!: array',
   SshKeys: 'keys!: array',
-  Secret: `id!: string; name!: string; description!: string|null; createdAt!: string; valueLastUpdatedAt!: string|null`,
+  Secret: `id!: string; name!: string; description!: string|null; createdAt!: string;
+    valueLastUpdatedAt!: string|null`,
   ListSecretsResponse: 'secrets!: array',
   GpuType: `${STOCKED}pool!: string|null; manufacturer!: NVIDIA/AMD/UNKNOWN; memory!: integer; secure!: boolean;
     community!: boolean; price!: object; price.secure!: number; price.community!: number; price.serverless: number;
     maxCount!: object; maxCount.secure!: integer; maxCount.community!: integer; cudaVersions: array;
-    cudaVersions.version!: string; cudaVersions.available!: boolean; dataCenters.id!: string; dataCenters.name!: string;
+    cudaVersions.version!: string; cudaVersions.available!: boolean; dataCenters.id!: string;
+    dataCenters.name!: string;
     dataCenters.availability!: NONE/LOW/MEDIUM/HIGH`,
   ListGpuTypesResponse: 'gpus!: array',
   CpuType: `${STOCKED}group!: string; vcpu!: object; vcpu.min!: integer; vcpu.max!: integer; ramGbPerVcpu!: number;
@@ -182,7 +198,8 @@ export const ANSWERS: Readonly<Record<string, string>> = {
   ListEndpointBillingResponse: `${BILLED}${METADATA}`,
   ListBillingResponse: `${BILLED}records.podGpuAmount!: number; records.podCpuAmount!: number;
     records.podDiskAmount!: number; records.serverlessGpuAmount!: number; records.serverlessCpuAmount!: number;
-    records.serverlessDiskAmount!: number; records.serverlessFeeAmount!: number; records.storageStandardAmount!: number;
+    records.serverlessDiskAmount!: number; records.serverlessFeeAmount!: number;
+    records.storageStandardAmount!: number;
     records.storageHighPerformanceAmount!: number; records.endpointAmount!: number; records.clusterGpuAmount!: number;
     records.clusterDiskAmount!: number; records.clusterNetworkingAmount!: number; ${METADATA}`,
   Problem: 'title!: string; status!: integer; detail!: string; errors: array',

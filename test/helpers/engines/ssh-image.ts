@@ -8,7 +8,7 @@ const SERVER = '/usr/sbin/sshd';
 const CLIENT = '/usr/bin/ssh';
 const KEYGEN = '/usr/bin/ssh-keygen';
 
-/** The reason why logins cannot be tested on this machine, in one line; else false. Passed as `skip` it skips a test. */
+/** The reason why this machine cannot test logins, in one line; else false. Passed as `skip` it skips a test. */
 export const sshSkip = [SERVER, CLIENT, KEYGEN].every((path) => existsSync(path))
   ? false
   : 'needs openssh-server openssh-client';
@@ -18,7 +18,7 @@ const START = `umask 077
 mkdir -p /root/.ssh /run/sshd /etc/ssh
 echo "$PUBLIC_KEY" > /root/.ssh/authorized_keys
 [ -f /etc/ssh/key ] || ${KEYGEN} -q -t ed25519 -N '' -f /etc/ssh/key
-exec ${SERVER} -D -e -f /dev/null -h /etc/ssh/key -o UsePAM=no -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no
+exec ${SERVER} -D -e -f /dev/null -h /etc/ssh/key -o UsePAM=no -o AuthenticationMethods=publickey
 `;
 const FILES = {
   'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nsshd:x:101:65534::/run/sshd:/bin/false\n',

@@ -83,7 +83,9 @@ t.test('runpodctl: endpoints', async (t) => {
   );
   const pool = serverlessGpuPools.find(({ gpuTypeIds }) => gpuTypeIds.includes(GPU))!;
   t.equal(pool.id, 'ADA_24');
-  const SAVE = `mutation SaveEndpoint($input: EndpointInput!) { saveEndpoint(input: $input) { ${FIELDS} modelReferences } }`;
+  const SAVE = `mutation SaveEndpoint($input: EndpointInput!) {
+    saveEndpoint(input: $input) { ${FIELDS} modelReferences }
+  }`;
   const ids: string[] = [];
   for (const name of ['one', 'two', 'three']) {
     const input = {

@@ -122,8 +122,8 @@ export async function endpoints(by: Surfaces): Promise<Resource<Endpoint>> {
     flashboot: flashboot ? 'FLASHBOOT' : 'OFF',
   });
   const fields = ({ name, max, idle, delay, timeout, flashboot }: Endpoint): string =>
-    `name: "${name}", workersMin: 0, workersMax: ${max}, idleTimeout: ${idle}, scalerType: "QUEUE_DELAY", scalerValue: ${delay}, ` +
-    `executionTimeoutMs: ${timeout}, flashBootType: ${flashboot ? 'FLASHBOOT' : 'OFF'}`;
+    `name: "${name}", workersMin: 0, workersMax: ${max}, idleTimeout: ${idle}, scalerType: "QUEUE_DELAY", ` +
+    `scalerValue: ${delay}, executionTimeoutMs: ${timeout}, flashBootType: ${flashboot ? 'FLASHBOOT' : 'OFF'}`;
   const options = ({ name, max, idle, delay, timeout, flashboot }: Endpoint): string[] => [
     ...['--name', name, '--workers-max', String(max), '--idle-timeout', String(idle), '--scaler', 'queue-delay'],
     ...['--scaler-value', String(delay), '--execution-timeout', `${timeout / 1_000}s`],
@@ -174,7 +174,8 @@ export async function endpoints(by: Surfaces): Promise<Resource<Endpoint>> {
           ),
         change: (id, value) => made(`saveEndpoint(input: { id: "${id}", ${fields(value)} })`, 'saveEndpoint'),
         read: async (id) => {
-          const query = `{ endpoint(id: "${id}") { name workersMax idleTimeout scalerValue executionTimeoutMs flashBootType } }`;
+          const members = 'name workersMax idleTimeout scalerValue executionTimeoutMs flashBootType';
+          const query = `{ endpoint(id: "${id}") { ${members} } }`;
           const found = await asked(query, 'endpoint');
           return picked(found && { ...found, flashboot: found['flashBootType'] === 'FLASHBOOT' }, names);
         },
@@ -244,7 +245,8 @@ export function pods(by: Surfaces): Resource<Pod> {
       graphql: {
         create: ({ name, image, env }) =>
           made(
-            `deployCpuPod(input: { name: "${name}", imageName: "${image}", env: ${pairs(env)}, instanceId: "${size}" })`,
+            `deployCpuPod(input: { name: "${name}", imageName: "${image}", instanceId: "${size}", ` +
+              `env: ${pairs(env)} })`,
             'deployCpuPod',
           ),
         change: (id, { image, env }) =>
