@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
-import { makeSshImage, sshSkip } from '../../helpers/engines/ssh-image.ts';
+import { makeSshImage, sshSkip, VOLUME } from '../../helpers/engines/ssh-image.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
@@ -63,7 +63,7 @@ t.test('SSH into pods', { skip: podmanSkip || sshSkip }, async (t) => {
       BatchMode: 'yes',
       IdentitiesOnly: 'yes',
       StrictHostKeyChecking: 'accept-new',
-      UserKnownHostsFile: path('known_hosts'),
+      UserKnownHostsFile: path(`${id}-hosts`),
       GlobalKnownHostsFile: '/dev/null',
       LogLevel: 'ERROR',
     }).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
@@ -92,7 +92,7 @@ t.test('SSH into pods', { skip: podmanSkip || sshSkip }, async (t) => {
   };
 
   await v2('PUT', 'account/ssh-keys', { keys: [publicKeys['mine']] });
-  const pod = await create({ startSsh: true });
+  const pod = await create({ startSsh: true, mounts: { persistent: { size: 10, path: VOLUME } } });
 
   await t.test('with a key of the account, and no other', async (t) => {
     t.equal(await reach(pod.id, 'mine'), '0\n', 'as root');
@@ -105,7 +105,7 @@ t.test('SSH into pods', { skip: podmanSkip || sshSkip }, async (t) => {
     await refuses(pod.id, 'other', 'a key that is not of the account');
   });
 
-  await t.test('after a restart: with the keys that the account has by then', async (t) => {
+  await t.test('after a restart: the same host, with the keys that the account has by then', async (t) => {
     const query = `mutation { updateUserSettings(input: { pubKey: "${publicKeys['other']}" }) { id } }`;
     t.equal((await system.request('POST', '/graphql', { query })).status, 200);
     await v2('POST', `pods/${pod.id}/action`, { action: 'restart' });

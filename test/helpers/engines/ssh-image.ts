@@ -13,12 +13,14 @@ export const sshSkip = [SERVER, CLIENT, KEYGEN].every((path) => existsSync(path)
   ? false
   : 'needs openssh-server openssh-client';
 
-/** Starts the server. Its own key stays on the disk of the pod. */
+/** Where the server keeps its key: a volume mounted there keeps it over restarts. */
+export const VOLUME = '/workspace';
+
 const START = `umask 077
-mkdir -p /root/.ssh /run/sshd /etc/ssh
+mkdir -p /root/.ssh /run/sshd ${VOLUME}
 echo "$PUBLIC_KEY" > /root/.ssh/authorized_keys
-[ -f /etc/ssh/key ] || ${KEYGEN} -q -t ed25519 -N '' -f /etc/ssh/key
-exec ${SERVER} -D -e -f /dev/null -h /etc/ssh/key -o UsePAM=no -o AuthenticationMethods=publickey
+[ -f ${VOLUME}/key ] || ${KEYGEN} -q -t ed25519 -N '' -f ${VOLUME}/key
+exec ${SERVER} -D -e -f /dev/null -h ${VOLUME}/key -o UsePAM=no -o AuthenticationMethods=publickey
 `;
 const FILES = {
   'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nsshd:x:101:65534::/run/sshd:/bin/false\n',
