@@ -19,8 +19,8 @@ interface TlsMaterial {
 }
 
 interface Loaded {
-  material: TlsMaterial;
-  credentials: ChannelCredentials;
+  material(): TlsMaterial;
+  credentials(): ChannelCredentials;
   validity: Readonly<Record<string, Validity>>;
 }
 
@@ -42,7 +42,7 @@ export class TlsSource {
 
   /** Returns the material of the files as they are, or of the last good ones. Throws if they were never good. */
   material(): TlsMaterial {
-    return this.#files.current().material;
+    return this.#files.current().material();
   }
 
   /**
@@ -56,7 +56,7 @@ export class TlsSource {
       digests === undefined
         ? undefined
         : (socket: TLSSocket, host: string): void => requirePin(socket, digests, host, clock.nowMs());
-    return new RenewedCredentials(() => this.#files.current().credentials, check);
+    return new RenewedCredentials(() => this.#files.current().credentials(), check);
   }
 
   /**
@@ -76,7 +76,6 @@ function load({ caFile, caDigests, certFile, certKeyFile }: TlsFiles, texts: rea
   const validity: Record<string, Validity> = {};
   if (authority) validity['authority'] = authoritiesValidity(validities(authority, caFile));
   if (cert) validity['client'] = chainValidity(validities(cert, certFile));
-  const ca = authority ?? Buffer.concat([trustedHere(), Buffer.from(`\n${more}`)]);
   const own = cert && key ? { cert, key } : undefined;
   try {
     if (own) createSecureContext(own);
@@ -87,11 +86,23 @@ function load({ caFile, caDigests, certFile, certKeyFile }: TlsFiles, texts: rea
   }
   // The check by the digest follows the handshake, before anything is sent.
   const options = caDigests === undefined ? {} : { rejectUnauthorized: false };
-  return {
-    material: { ca, ...own },
-    credentials: credentials.createSsl(ca, own?.key ?? null, own?.cert ?? null, options),
-    validity,
-  };
+  // What this machine trusts is read for the first connection that needs it: that takes 50 ms or more.
+  const material = once(
+    (): TlsMaterial => ({
+      ca: authority ?? Buffer.concat([trustedHere(), Buffer.from(`\n${more}`)]),
+      ...own,
+    }),
+  );
+  const opened = once(() => credentials.createSsl(material().ca, own?.key ?? null, own?.cert ?? null, options));
+  // Whatever is wrong with a file is found when it is read.
+  if (authority) opened();
+  return { material, credentials: opened, validity };
+}
+
+/** Returns a function that makes a value at its first call. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
