@@ -253,7 +253,7 @@ export class AgentParts {
   #buildGpus(connect: ConnectLoop): MachineGpus {
     return new MachineGpus({
       ...this.deps,
-      virtual: this.config.virtualGpus,
+      ...{ virtual: this.config.virtualGpus, ask: this.gpuMemory.ask },
       read: this.containers.readGpus && (() => this.containers.readGpus!()),
       onHealth: () => connect.renew('the GPUs changed'),
       onLoads: () => this.attempts.outbox.addGpuLoads(),

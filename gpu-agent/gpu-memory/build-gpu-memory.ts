@@ -1,10 +1,10 @@
 /** Builds the part that moves GPU memory of workers. */
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
+import { Broker } from './broker.ts';
 import type { OnMove } from './gpu-memory.ts';
 import { GpuMemory } from './gpu-memory.ts';
 import { HelperPool } from './helper-pool.ts';
-import { HelperProcess } from './helper-process.ts';
 
 const GB = 1000 ** 3;
 
@@ -17,6 +17,7 @@ export function buildGpuMemory(
   hostEnv: Readonly<Record<string, string>>,
   deps: { onUnsupported(): void; onMove: OnMove; clock: Clock; logger: Logger },
 ): GpuMemory {
-  const helpers = new HelperPool(deps.clock, () => new HelperProcess(hostEnv));
-  return new GpuMemory({ ...deps, helpers, budgetBytes: () => settings.standbyMemoryGb * GB });
+  const broker = new Broker(hostEnv, deps.clock);
+  const helpers = new HelperPool(deps.clock, () => broker.helper());
+  return new GpuMemory({ ...deps, broker, helpers, budgetBytes: () => settings.standbyMemoryGb * GB });
 }

@@ -1,5 +1,5 @@
 /** Reads which processes hold GPU memory, and how much GPUs have free, from nvidia-smi. */
-import { askDriver } from '../inventory/ask-driver.ts';
+import type { DriverQuery } from '../inventory/ask-driver.ts';
 
 const MIB = 1024 * 1024;
 
@@ -12,13 +12,13 @@ export interface HeldMemory {
 }
 
 /** Returns the memory of all processes on all cards. Rejects if the driver does not answer. `ask`: runs nvidia-smi. */
-export async function readHeldMemory(ask: typeof askDriver = askDriver): Promise<HeldMemory[]> {
+export async function readHeldMemory(ask: DriverQuery): Promise<HeldMemory[]> {
   return parseHeldMemory(await ask('--query-compute-apps=gpu_uuid,pid,used_memory', '--format=csv,noheader,nounits'));
 }
 
 /** Returns the free memory of each card in bytes, by UUID. Rejects if the driver does not answer. */
-export async function readFreeMemory(ask: typeof askDriver = askDriver): Promise<Map<string, number>> {
-  return parseFreeMemory(await ask('--query-gpu=uuid,memory.total,memory.used', '--format=csv,noheader,nounits'));
+export async function readFreeMemory(ask: DriverQuery): Promise<Map<string, number>> {
+  return parseFreeMemory(await ask('--query-gpu=uuid,memory.free', '--format=csv,noheader,nounits'));
 }
 
 /** Parses rows of UUID, process id and MiB. A driver that does not know the memory of a process prints a word: 0. */
@@ -28,13 +28,12 @@ function parseHeldMemory(text: string): HeldMemory[] {
   );
 }
 
-/** Parses rows of UUID, total and used MiB. */
+/** Parses rows of UUID and MiB. What the driver keeps for itself is neither used nor free. */
 function parseFreeMemory(text: string): Map<string, number> {
   return new Map(
-    rowsOf(text).flatMap(([uuid = '', total = '', used = '']): [string, number][] => {
-      const free = Number.parseInt(total, 10) - Number.parseInt(used, 10);
-      return Number.isFinite(free) ? [[uuid, free * MIB]] : [];
-    }),
+    rowsOf(text).flatMap(([uuid = '', free = '']): [string, number][] =>
+      /^\d+$/.test(free) ? [[uuid, Number(free) * MIB]] : [],
+    ),
   );
 }
 

@@ -6,8 +6,9 @@ import { accessSync } from 'node:fs';
 import { freemem, totalmem } from 'node:os';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
-import { askDriver } from '../inventory/ask-driver.ts';
+import type { DriverQuery } from '../inventory/ask-driver.ts';
 import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import type { Broker } from './broker.ts';
 import type { HeldMemory } from './compute-apps.ts';
 import { readFreeMemory, readHeldMemory } from './compute-apps.ts';
 import type { MovedWorker, OffloadedMemory } from './gpu-mover.ts';
@@ -32,16 +33,17 @@ interface GpuMemoryOptions {
   /** Called when the machine turns out not to support moves. */
   onUnsupported(): void;
   onMove: OnMove;
-  /** Runs nvidia-smi. Default: the machine's own. */
-  ask?: typeof askDriver;
+  /** Runs nvidia-smi. */
+  broker: Pick<Broker, 'ask' | 'close'>;
   helpers: HelperPool;
   clock: Clock;
   logger: Logger;
 }
 
 export class GpuMemory {
+  /** Runs nvidia-smi in another process. */
+  readonly ask: DriverQuery;
   readonly #options: GpuMemoryOptions;
-  readonly #ask: typeof askDriver;
   readonly #helpers: HelperPool;
   readonly #memory: StandbyMemory;
   readonly #mover: GpuMover;
@@ -50,7 +52,7 @@ export class GpuMemory {
 
   constructor(options: GpuMemoryOptions) {
     this.#options = options;
-    this.#ask = options.ask ?? askDriver;
+    this.ask = options.broker.ask;
     this.#helpers = options.helpers;
     this.#memory = new StandbyMemory(
       () => options.budgetBytes(),
@@ -59,8 +61,8 @@ export class GpuMemory {
     this.#mover = new GpuMover({
       helpers: this.#helpers,
       memory: this.#memory,
-      readHeldMemory: sharedRead(() => readHeldMemory(this.#ask)),
-      readFreeMemory: sharedRead(() => readFreeMemory(this.#ask)),
+      readHeldMemory: sharedRead(() => readHeldMemory(this.ask)),
+      readFreeMemory: sharedRead(() => readFreeMemory(this.ask)),
       isVisible,
       clock: options.clock,
     });
@@ -71,7 +73,7 @@ export class GpuMemory {
     const { logger } = this.#options;
     const { budgetBytes } = this;
     const none = 'no host memory may be used for it (--standby-memory)';
-    this.#fault = budgetBytes === 0 ? none : await offloadFault(gpus, this.#helpers, this.#ask);
+    this.#fault = budgetBytes === 0 ? none : await offloadFault(gpus, this.#helpers, this.ask);
     if (gpus.some(({ virtual }) => !virtual))
       logger.info(
         { supported: this.#fault === '', reason: this.#fault, budgetBytes },
@@ -108,7 +110,7 @@ export class GpuMemory {
 
   /** Returns which processes hold GPU memory. `undefined` if the machine supports no moves, or the driver is silent. */
   async held(): Promise<readonly HeldMemory[] | undefined> {
-    return this.#fault === '' ? readHeldMemory(this.#ask).catch(() => undefined) : undefined;
+    return this.#fault === '' ? readHeldMemory(this.ask).catch(() => undefined) : undefined;
   }
 
   /** Records a worker that a previous run of the agent offloaded. */
@@ -121,9 +123,10 @@ export class GpuMemory {
     this.#memory.release(workerId);
   }
 
-  /** Ends the helper processes. Moves in progress fail. */
+  /** Ends the helper processes and their broker. Moves in progress fail. */
   close(): void {
     this.#helpers.close();
+    this.#options.broker.close();
   }
 
   async #counted<Result extends { durationMs: number; bytes: number }>(

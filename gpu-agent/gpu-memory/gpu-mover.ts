@@ -108,30 +108,42 @@ export class GpuMover {
     const { memory: budget, clock } = this.#options;
     const startedAtMs = clock.monotonicMs();
     const bytes = bytesOf(memory);
-    await this.#awaitRoom(worker, memory);
+    // A frozen worker starts no process meanwhile.
+    const [own] = await Promise.all([worker.pids(), this.#awaitRoom(worker, memory)]);
+    if (memory.pids.length > 0) throwIfUnseen(worker, own);
     await step('thaw', worker.thaw());
-    const own = new Set(await worker.pids());
-    const pids = memory.pids.filter((pid) => own.has(pid));
+    const pids = memory.pids.filter((pid) => own.includes(pid));
     if (pids.length > 0) await this.#call(worker, { do: 'restore', pids }, bytes, LIMIT_MS.restore);
     budget.release(worker.id);
     return { bytes, durationMs: Math.round(clock.monotonicMs() - startedAtMs) };
   }
 
   async #heldBy(worker: MovedWorker): Promise<HeldMemory[]> {
-    const { isVisible } = this.#options;
-    const held = await this.#read();
-    const pids = new Set(await worker.pids());
-    const own = held.filter(({ pid }) => pids.has(pid));
-    // In its own pid namespace, the agent sees other ids than the driver.
-    if (own.length === 0 && held.length > 0 && held.every(({ pid }) => !isVisible(pid)))
+    // What it starts meanwhile is found once the others have moved.
+    const [held, pids] = await Promise.all([this.#read(), worker.pids()]);
+    const own = held.filter(({ pid }) => pids.includes(pid));
+    if (own.length === 0 && (await this.#seesNoneOf(held)))
       throw new MoveError('UNSUPPORTED', 'the agent cannot see the processes that the driver names (pid namespace)');
+    if (held.length > 0) throwIfUnseen(worker, pids);
     return own;
+  }
+
+  /**
+   * Returns whether the driver only names processes that the agent cannot see, because it has its own pid namespace.
+   * Reads again what is there: a process that has just ended cannot be seen either.
+   */
+  async #seesNoneOf(held: readonly HeldMemory[]): Promise<boolean> {
+    const { isVisible } = this.#options;
+    const areHidden = (some: readonly HeldMemory[]): boolean =>
+      some.length > 0 && some.every(({ pid }) => !isVisible(pid));
+    return areHidden(held) && areHidden(await this.#read());
   }
 
   /** Rejects if the driver still counts memory for the worker: a process took some after the others were moved. */
   async #checkGone(worker: MovedWorker): Promise<void> {
-    const pids = new Set(await worker.pids());
-    const left = (await this.#read()).find(({ pid, bytes }) => pids.has(pid) && bytes > LEFT_BYTES_MAX);
+    const [held, pids] = await Promise.all([this.#read(), worker.pids()]);
+    if (held.length > 0) throwIfUnseen(worker, pids);
+    const left = held.find(({ pid, bytes }) => pids.includes(pid) && bytes > LEFT_BYTES_MAX);
     if (left) throw new MoveError('DRIVER_ERROR', `process ${left.pid} still holds ${inGib(left.bytes)} of GPU memory`);
   }
 
@@ -176,6 +188,15 @@ export class GpuMover {
 
 function throwIfEnded({ signal }: MovedWorker): void {
   if (signal.aborted) throw new MoveError('WORKER_ENDED', 'the worker ended during the move');
+}
+
+/**
+ * Rejects if the processes of a worker that has some cannot be read, for instance for want of file descriptors: nothing
+ * of it would be moved, and its GPU be given away.
+ */
+function throwIfUnseen(worker: MovedWorker, pids: readonly number[]): void {
+  throwIfEnded(worker);
+  if (pids.length === 0) throw new MoveError('DRIVER_ERROR', 'its processes cannot be seen');
 }
 
 function errorOf({ kind, text }: HelperFailure): MoveError {

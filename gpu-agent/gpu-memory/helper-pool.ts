@@ -1,9 +1,9 @@
 /**
  * Runs requests in helper processes, one request a process. Idle processes are kept: a start takes longer than the
- * driver needs for a small worker, and blocks the event loop.
+ * driver needs for a small worker.
  */
 import type { Clock, Timer } from '@slipway/kit/time/clock';
-import type { HelperProcess } from './helper-process.ts';
+import type { Helper } from './helper.ts';
 import type { HelperRequest } from './helper-protocol.ts';
 
 /** Most requests at the same time: more than a machine has cards. The others wait. */
@@ -24,18 +24,17 @@ interface BoundedRequest {
 
 export class HelperPool {
   readonly #clock: Clock;
-  readonly #make: () => HelperProcess;
-  #idle: HelperProcess[] = [];
+  readonly #make: () => Helper;
+  #idle: Helper[] = [];
   /** Ends idle processes except one. */
   #trim: Timer | undefined;
-  readonly #busy = new Set<HelperProcess>();
+  readonly #busy = new Set<Helper>();
   readonly #waiting: (() => void)[] = [];
-  #starts: Promise<unknown> = Promise.resolve();
   #running = 0;
   #closed = false;
 
-  /** `make`: starts a helper. */
-  constructor(clock: Clock, make: () => HelperProcess) {
+  /** `make`: returns a new helper. */
+  constructor(clock: Clock, make: () => Helper) {
     this.#clock = clock;
     this.#make = make;
   }
@@ -44,7 +43,7 @@ export class HelperPool {
   async run(request: HelperRequest, bound: BoundedRequest): Promise<HelperFailure | undefined> {
     await this.#enter();
     try {
-      return await this.#runOn(await this.#take(), request, bound);
+      return await this.#runOn(this.#take(), request, bound);
     } catch (error) {
       // It could not be started, for instance for want of memory.
       return { kind: 'failed', text: (error as Error).message };
@@ -54,7 +53,7 @@ export class HelperPool {
   }
 
   async #runOn(
-    helper: HelperProcess,
+    helper: Helper,
     request: HelperRequest,
     { limitMs, signal }: BoundedRequest,
   ): Promise<HelperFailure | undefined> {
@@ -88,29 +87,15 @@ export class HelperPool {
     this.#trim?.cancel();
   }
 
-  async #take(): Promise<HelperProcess> {
-    const helper = this.#takeIdle() ?? (await this.#start());
+  #take(): Helper {
+    this.#idle = this.#idle.filter(({ hasEnded }) => !hasEnded);
+    const helper = this.#idle.pop() ?? this.#make();
     this.#busy.add(helper);
     if (this.#closed) helper.kill();
     return helper;
   }
 
-  #takeIdle(): HelperProcess | undefined {
-    this.#idle = this.#idle.filter(({ hasEnded }) => !hasEnded);
-    return this.#idle.pop();
-  }
-
-  /** Starts a helper. A start blocks the event loop for some milliseconds, so each runs in a separate tick. */
-  #start(): Promise<HelperProcess> {
-    const started = this.#starts.then(async () => {
-      await new Promise<void>((resolve) => this.#clock.soon(resolve));
-      return this.#make();
-    });
-    this.#starts = started.catch(() => undefined);
-    return started;
-  }
-
-  #put(helper: HelperProcess): void {
+  #put(helper: Helper): void {
     this.#busy.delete(helper);
     if (this.#closed || helper.hasEnded) {
       helper.kill();

@@ -1,5 +1,5 @@
 /** Finds out whether this machine can move GPU memory of workers, and why not. */
-import { askDriver } from '../inventory/ask-driver.ts';
+import type { DriverQuery } from '../inventory/ask-driver.ts';
 import type { MachineGpu } from '../inventory/machine-gpu.ts';
 import type { HelperPool } from './helper-pool.ts';
 
@@ -14,7 +14,7 @@ const OPEN_MS = 60_000;
 export async function offloadFault(
   gpus: readonly MachineGpu[],
   helpers: HelperPool,
-  ask: typeof askDriver = askDriver,
+  ask: DriverQuery,
 ): Promise<string> {
   if (gpus.length === 0) return 'the machine has no GPU';
   const other = gpus.find(({ name }) => OTHER_VENDORS.test(name));

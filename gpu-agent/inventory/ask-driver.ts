@@ -8,42 +8,45 @@ const TIMEOUT_MS = 20_000;
 /** Largest answer in bytes. The full report has 120 kB for each card. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Returns the output of nvidia-smi. Rejects as execFile does; with ENOENT if there is no nvidia-smi. */
+/** Runs nvidia-smi with these arguments. Returns its output. Rejects as execFile does. */
+export type DriverQuery = (...args: string[]) => Promise<string>;
+
+/** Runs nvidia-smi as a child of this process. Rejects with ENOENT if there is no nvidia-smi. */
 export async function askDriver(...args: string[]): Promise<string> {
   return (await run('nvidia-smi', args, { timeout: TIMEOUT_MS, maxBuffer: ANSWER_BYTES_MAX })).stdout;
 }
 
-/** Returns these columns of all cards, as CSV. */
-export function askColumns(fields: readonly string[]): Promise<string> {
-  return askDriver(`--query-gpu=${fields.join(',')}`, '--format=csv');
+/** Returns these columns of all cards, as CSV. `ask`: runs nvidia-smi. */
+export function askColumns(fields: readonly string[], ask: DriverQuery = askDriver): Promise<string> {
+  return ask(`--query-gpu=${fields.join(',')}`, '--format=csv');
 }
 
 /**
  * Returns these columns of the cards that answer, as CSV; `undefined` if there is no answer. The first field must be
  * `uuid`.
  */
-export function askColumnsOfAny(fields: readonly string[]): Promise<string | undefined> {
-  return answered(askColumns(fields), /^uuid,.*\n\S/);
+export function askColumnsOfAny(fields: readonly string[], ask?: DriverQuery): Promise<string | undefined> {
+  return answered(askColumns(fields, ask), /^uuid,.*\n\S/);
 }
 
 /** Lists the cards that answer, with their slices; `undefined` if there is no answer. */
-export function listAny(): Promise<string | undefined> {
-  return answered(askDriver('-L'), /^GPU \d+: /m);
+export function listAny(ask: DriverQuery = askDriver): Promise<string | undefined> {
+  return answered(ask('-L'), /^GPU \d+: /m);
 }
 
 /** Returns the full report of the cards that answer, as XML; `undefined` if there is no answer. */
-export function reportOfAny(): Promise<string | undefined> {
-  return answered(askDriver('-q', '-x'), /<gpu id=/);
+export function reportOfAny(ask: DriverQuery = askDriver): Promise<string | undefined> {
+  return answered(ask('-q', '-x'), /<gpu id=/);
 }
 
 /** Returns the errors of the cards' NVLinks; `undefined` if there is no answer. */
-export function linkErrorsOfAny(): Promise<string | undefined> {
-  return answered(askDriver('nvlink', '-e'), /^\s*Link \d+: /m);
+export function linkErrorsOfAny(ask: DriverQuery = askDriver): Promise<string | undefined> {
+  return answered(ask('nvlink', '-e'), /^\s*Link \d+: /m);
 }
 
 /** Returns the table that nvidia-smi prints without options; `undefined` if there is no answer. */
-export function summaryOfAny(): Promise<string | undefined> {
-  return answered(askDriver(), /^\|\s+GPU\s/m);
+export function summaryOfAny(ask: DriverQuery = askDriver): Promise<string | undefined> {
+  return answered(ask(), /^\|\s+GPU\s/m);
 }
 
 /**

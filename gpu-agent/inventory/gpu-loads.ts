@@ -7,6 +7,7 @@ import { Loop } from '@slipway/kit/lifecycle/loop';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
+import type { DriverQuery } from './ask-driver.ts';
 import { askColumnsOfAny, listAny, summaryOfAny } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { LOAD_FIELDS, parseLoads } from './nvidia-smi-output.ts';
@@ -25,6 +26,8 @@ interface GpuLoadsOptions {
   gpus(): readonly MachineGpu[];
   /** Called when the load of some GPUs has changed. */
   onChange(): void;
+  /** Runs nvidia-smi. Default: as a child of this process. */
+  ask?: DriverQuery | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -59,14 +62,15 @@ export class GpuLoads extends Loop {
   }
 
   async #read(real: readonly MachineGpu[]): Promise<GpuLoad[]> {
-    const query = await askColumnsOfAny(LOAD_FIELDS);
+    const { ask, logger } = this.#options;
+    const query = await askColumnsOfAny(LOAD_FIELDS, ask);
     if (query === undefined) {
-      this.#options.logger.debug('nvidia-smi did not answer, how busy GPUs are is not known');
+      logger.debug('nvidia-smi did not answer, how busy GPUs are is not known');
       return [];
     }
     const isSliced = real.some(({ migProfile }) => migProfile !== '');
     // Old drivers print no table of slices.
-    const [list, summary] = isSliced ? [(await listAny()) ?? '', (await summaryOfAny()) ?? ''] : ['', ''];
+    const [list, summary] = isSliced ? [(await listAny(ask)) ?? '', (await summaryOfAny(ask)) ?? ''] : ['', ''];
     return parseLoads(real, query, list, summary);
   }
 }

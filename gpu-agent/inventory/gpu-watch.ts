@@ -6,6 +6,7 @@
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { DriverQuery } from './ask-driver.ts';
 import { linkErrorsOfAny, listAny, reportOfAny } from './ask-driver.ts';
 import type { GpuHealth } from './health/classify.ts';
 import { classify, HEALTHY, NOT_LISTED } from './health/classify.ts';
@@ -30,6 +31,8 @@ interface GpuWatchOptions {
   gpus(): readonly MachineGpu[];
   /** Called when the health of a GPU has changed. */
   onChange(): void;
+  /** Runs nvidia-smi. Default: as a child of this process. */
+  ask?: DriverQuery | undefined;
   /** Default: the kernel's. */
   kernelLog?: Pick<KernelLog, 'read' | 'close'>;
   clock: Clock;
@@ -70,10 +73,10 @@ export class GpuWatch extends Loop {
 
   /** Checks the GPUs. Never rejects. */
   async look(): Promise<void> {
-    const { gpus, onChange, logger } = this.#options;
+    const { gpus, onChange, ask, logger } = this.#options;
     const real = gpus().filter(({ virtual }) => !virtual);
     if (real.length === 0) return;
-    const list = await listAny();
+    const list = await listAny(ask);
     if (list === undefined) {
       // The known faults stay.
       logger.warn('nvidia-smi did not answer, the health of GPUs is not known');
@@ -94,7 +97,7 @@ export class GpuWatch extends Loop {
 
   /** Returns the cards in the driver's report, with the errors of their links since the last look. */
   async #report(): Promise<DriverFacts[]> {
-    const text = await reportOfAny();
+    const text = await reportOfAny(this.#options.ask);
     if (text === undefined) this.#options.logger.warn('nvidia-smi gave no report, the last known health of GPUs stays');
     const before = this.#linkErrors;
     const now = await this.#askLinks();
@@ -111,7 +114,7 @@ export class GpuWatch extends Loop {
   async #askLinks(): Promise<ReadonlyMap<string, LinkErrors>> {
     const isDue = this.#linkErrors.size > 0 || this.#looks % LINK_SEARCH_LOOKS === 0;
     this.#looks += 1;
-    return isDue ? parseLinkErrors((await linkErrorsOfAny()) ?? '') : new Map();
+    return isDue ? parseLinkErrors((await linkErrorsOfAny(this.#options.ask)) ?? '') : new Map();
   }
 
   /** Returns the health of all GPUs. A slice has its card's. A card that was never in a report counts as healthy. */

@@ -7,6 +7,7 @@ import type { Service } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
+import type { DriverQuery } from './ask-driver.ts';
 import { GpuLoads } from './gpu-loads.ts';
 import { GpuWatch } from './gpu-watch.ts';
 import type { GpuHealth } from './health/classify.ts';
@@ -26,6 +27,8 @@ interface MachineGpusOptions {
   virtual: Parameters<typeof makeVirtualGpus>[0];
   /** Reads the GPUs of a machine whose driver the agent cannot ask. `undefined`: it asks the driver. */
   read?: (() => Promise<GpuReading>) | undefined;
+  /** Runs nvidia-smi for what is read again and again. The first reading is made by this process itself. */
+  ask: DriverQuery;
   /** Called when the health of a GPU has changed. */
   onHealth(): void;
   /** Called when the load of some GPUs has changed. */

@@ -178,7 +178,10 @@ export class Workload {
     const isOffloaded = this.#kind.memory?.isOffloaded ?? false;
     if (running && isOffloaded) await this.#standby.refreeze(running);
     if (running) this.#runs(running, isOffloaded ? 'offloaded' : 'running');
-    else this.#enter('absent');
+    else {
+      this.#kind.memory?.ended();
+      this.#enter('absent');
+    }
     this.evaluate();
   }
 

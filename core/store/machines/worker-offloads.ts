@@ -18,7 +18,7 @@ export function moveArrays(sql: Sql, facts: readonly Partial<OffloadFacts>[]): F
 
 /** Returns the new values of a worker `w` after its report `r`. Values that the report leaves out stay. */
 export function moveColumns(sql: Sql): Fragment {
-  return sql`standby_reached = r.reached,
+  return sql`standby_reached = r.reached, standby_level = ${levelAfter(sql)},
     offloaded_at = CASE WHEN r.reached = 'HOST' THEN coalesce(w.offloaded_at, now()) END,
     gpu_memory_bytes = ${bytesAfter(sql)}, offload_failure = r.offload_failure,
     offload_bytes = coalesce(r.offload_bytes, w.offload_bytes), offload_ms = coalesce(r.offload_ms, w.offload_ms),
@@ -27,13 +27,21 @@ export function moveColumns(sql: Sql): Fragment {
 
 /** Returns the columns of `w` that are compared with `movesAfter`. */
 export function movesBefore(sql: Sql): Fragment {
-  return sql`w.standby_reached, w.gpu_memory_bytes, w.offload_ms, w.restore_ms, w.offload_failure`;
+  return sql`w.standby_reached, w.standby_level, w.gpu_memory_bytes, w.offload_ms, w.restore_ms, w.offload_failure`;
 }
 
 /** Returns the values of the columns of `movesBefore` after the report. */
 export function movesAfter(sql: Sql): Fragment {
-  return sql`r.reached, ${bytesAfter(sql)}, coalesce(r.offload_ms, w.offload_ms),
+  return sql`r.reached, ${levelAfter(sql)}, ${bytesAfter(sql)}, coalesce(r.offload_ms, w.offload_ms),
     coalesce(r.restore_ms, w.restore_ms), r.offload_failure`;
+}
+
+/**
+ * Returns the level that the worker should have. One that was offloaded before it was asked to keep its GPU memory stays
+ * in host memory: it must not hold a GPU that it has left.
+ */
+function levelAfter(sql: Sql): Fragment {
+  return sql`CASE WHEN r.reached = 'HOST' AND w.desired = 'FREEZE' THEN 'HOST' ELSE w.standby_level END`;
 }
 
 function bytesAfter(sql: Sql): Fragment {

@@ -3,10 +3,11 @@
  * A real agent with unmodified Python workers whose GPU memory moves, on a driver's stand-in: many workers on one card,
  * and kill -9 of the agent and of workers at each step.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
+import { brokersOf, helpersOf, isGone } from '../../helpers/cuda/driver-processes.ts';
 import { startGpuAgent } from '../../helpers/cuda/gpu-agent-process.ts';
 import type { DriverCall } from '../../helpers/cuda/stand-in.ts';
 import { cudaSkip, MIB, startCuda } from '../../helpers/cuda/stand-in.ts';
@@ -43,29 +44,6 @@ const workerOf = (python: (typeof PYTHONS)[number]) => ({
   gpuUuids: [CARD],
   mib: WORKER_MIB,
 });
-
-/** Returns the processes that a process has started: the helpers of an agent are among them. */
-async function helpersOf(pid: number): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const texts = await Promise.all(
-    pids.map(async (each) => {
-      const stat = await readFile(`/proc/${each}/stat`, 'utf8').catch(() => '');
-      const words = await readFile(`/proc/${each}/cmdline`, 'utf8').catch(() => '');
-      const [, parent] = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
-      return Number(parent) === pid && words.includes('driver-helper') ? [each] : [];
-    }),
-  );
-  return texts.flat();
-}
-
-const isGone = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
-};
 
 t.test('an agent that moves GPU memory', { skip: cudaSkip || skipWithoutPython('new', 'old') }, async (t) => {
   const cuda = await startCuda(t, { cards: { [CARD]: CARD_MIB } });
@@ -109,6 +87,7 @@ t.test('an agent that moves GPU memory', { skip: cudaSkip || skipWithoutPython('
 
     const maps = await readFile(`/proc/${agent.child.pid}/maps`, 'utf8');
     t.notMatch(maps, /libcuda|koffi/, 'the agent has no driver that it could call on its event loop');
+    t.equal((await brokersOf(agent.child.pid)).length, 1, 'another process starts what talks to the driver');
 
     // A worker that is killed while it is offloaded leaves nothing, and the others go on.
     const [victim] = ids.filter((id) => id !== active);

@@ -5,11 +5,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { promisify } from 'node:util';
+import { Broker } from '@slipway/gpu-agent/gpu-memory/broker';
 import { readFreeMemory, readHeldMemory } from '@slipway/gpu-agent/gpu-memory/compute-apps';
 import type { MovedWorker } from '@slipway/gpu-agent/gpu-memory/gpu-mover';
 import { GpuMover } from '@slipway/gpu-agent/gpu-memory/gpu-mover';
+import type { Helper } from '@slipway/gpu-agent/gpu-memory/helper';
 import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
-import { HelperProcess } from '@slipway/gpu-agent/gpu-memory/helper-process';
 import { offloadFault } from '@slipway/gpu-agent/gpu-memory/offload-support';
 import { sharedRead } from '@slipway/gpu-agent/gpu-memory/shared-read';
 import { StandbyMemory } from '@slipway/gpu-agent/gpu-memory/standby-memory';
@@ -60,13 +61,17 @@ async function setUp(
   } = {},
 ) {
   await cuda.forgetCalls();
-  const started: HelperProcess[] = [];
+  const broker = new Broker(env, systemClock);
+  const started: Helper[] = [];
   const helpers = new HelperPool(clock, () => {
-    const helper = new HelperProcess(env);
+    const helper = broker.helper();
     started.push(helper);
     return helper;
   });
-  t.teardown(() => helpers.close());
+  t.teardown(() => {
+    helpers.close();
+    broker.close();
+  });
   const memory = new StandbyMemory(
     () => budget,
     () => ({ total: 256 * GIB, available: 256 * GIB }),
@@ -74,8 +79,8 @@ async function setUp(
   const mover = new GpuMover({
     helpers,
     memory,
-    readHeldMemory: sharedRead(() => readHeldMemory(cuda.smi)),
-    readFreeMemory: sharedRead(() => readFreeMemory(cuda.smi)),
+    readHeldMemory: sharedRead(() => readHeldMemory(broker.ask)),
+    readFreeMemory: sharedRead(() => readFreeMemory(broker.ask)),
     isVisible: () => true,
     clock,
   });
@@ -206,6 +211,28 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.ok(await mover.restore(worker, memory), 'it is whole: the driver was not asked');
   });
 
+  t.test('what the driver keeps of its card for itself is not free', async (t) => {
+    const clock = new ManualClock();
+    const { mover } = await setUp(t, cuda, { clock });
+    await cuda.reserve(600);
+    const { worker } = workerOf(await cuda.process(t, { 'GPU-1': 12_000 }));
+    const { memory } = await mover.offload(worker, false);
+    const other = await cuda.process(t, { 'GPU-1': 3_800 });
+    let failure: unknown;
+    void mover.restore(worker, memory).catch((error: unknown) => {
+      failure = error;
+    });
+    await waitFor('its patience to end', () => {
+      clock.pass(11_000);
+      return failure;
+    });
+    t.match(failure, { failure: 'NOT_ENOUGH_GPU_MEMORY', message: /11\.7 GiB of GPU-1, which has 11\.7 GiB free/ });
+    t.notMatch(await cuda.calls(), ['restore'], 'a restore would have damaged it');
+    await other.kill();
+    await mover.restore(worker, memory);
+    await cuda.reserve(0);
+  });
+
   t.test('a hanging call is killed with its helper process; the next one succeeds', async (t) => {
     const clock = new ManualClock();
     const { mover } = await setUp(t, cuda, { clock });
@@ -260,6 +287,39 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.strictSame(await cuda.calls(), []);
   });
 
+  t.test('a worker whose processes cannot be read is not taken for one without GPU memory', async (t) => {
+    const { mover, memory } = await setUp(t, cuda);
+    const process = await cuda.process(t, { 'GPU-1': 64 });
+    const { worker } = workerOf(process);
+    const unseen = { ...worker, pids: async () => [] };
+    const failure = { failure: 'DRIVER_ERROR', message: 'its processes cannot be seen' };
+    await t.rejects(mover.offload(unseen, false), failure);
+    t.strictSame([await cuda.calls(), memory.usedBytes], [[], 0]);
+    const { memory: moved } = await mover.offload(worker, false);
+    await cuda.forgetCalls();
+    await t.rejects(mover.restore({ ...worker, pids: async () => [] }, moved), failure);
+    t.strictSame(await cuda.calls(), []);
+    t.equal(letterOf(process.pid), 'T', 'nothing runs without its memory');
+  });
+
+  t.test('a pid namespace of its own, and a worker that ends while the driver is asked', async (t) => {
+    const { helpers, memory } = await setUp(t, cuda);
+    const { worker } = workerOf();
+    const held = [{ uuid: 'GPU-1', pid: 4_000_001, bytes: MIB }];
+    const offload = (readings: (typeof held)[]) =>
+      new GpuMover({
+        helpers,
+        memory,
+        readHeldMemory: async () => readings.shift()!,
+        readFreeMemory: async () => new Map(),
+        isVisible: (pid) => pid !== held[0]!.pid,
+        clock: systemClock,
+      }).offload(worker, false);
+    await t.rejects(offload([held, held]), { failure: 'UNSUPPORTED', message: /pid namespace/ });
+    // The machine can move the memory of others.
+    await t.rejects(offload([held, []]), { failure: 'DRIVER_ERROR' });
+  });
+
   t.test('a machine says why it cannot move memory', async (t) => {
     const { helpers } = await setUp(t, cuda);
     const card = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 16_384, migProfile: '', virtual: false };
@@ -274,8 +334,9 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.match(await offloadFault([{ ...card, migProfile: '1g.10gb' }], helpers, ask), /MIG/);
     await promisify(execFile)('sh', ['-c', `echo 565.90 > ${join(cuda.folder, 'driver')}`]);
     t.equal(await offloadFault([card], helpers, ask), 'driver 565.90 is older than 570');
-    const none = new HelperPool(systemClock, () => new HelperProcess({}));
-    t.teardown(() => none.close());
+    const broker = new Broker({}, systemClock);
+    t.teardown(() => broker.close());
+    const none = new HelperPool(systemClock, () => broker.helper());
     t.equal(await offloadFault([card], none, async () => '580.95\n'), 'libcuda.so.1 was not found');
   });
 });

@@ -5,6 +5,7 @@
  *
  *   driver     version of the driver, as nvidia-smi prints it: "580.95"
  *   cards      a line a card: UUID MIB NAME
+ *   reserved   MiB of each card that the driver keeps for itself: neither used nor free. Absent: none
  *   speed      milliseconds per GiB of a checkpoint, of a restore, and of a restore of any size: "0 0 0"
  *   fault.CALL "CODE MS SKIP": a call of this kind (lock, checkpoint, restore, unlock, state) takes MS longer and returns
  *              CODE, after SKIP calls went well. Used once.
@@ -168,12 +169,15 @@ static long long taken(const char *uuid, const char *except) {
   return bytes;
 }
 
+/* What programs can have of a card. */
 static long long card_bytes(const char *uuid) {
   char line[256], each[64];
   long long mib = 0, found = 0;
   FILE *file = fopen(FOLDER "/cards", "r");
   while (file && fgets(line, sizeof line, file)) if (sscanf(line, "%63s %lld", each, &mib) == 2 && !strcmp(each, uuid)) found = mib * MIB;
   if (file) fclose(file);
+  file = fopen(FOLDER "/reserved", "r");
+  if (file) { if (fscanf(file, "%lld", &mib) == 1) found -= mib * MIB; fclose(file); }
   return found;
 }
 
@@ -405,6 +409,7 @@ static void print_field(const char *field, const char *uuid, long long mib, cons
   else if (!strcmp(field, "name")) printf("%s", name);
   else if (!strcmp(field, "memory.total")) printf("%lld%s", mib, unit);
   else if (!strcmp(field, "memory.used")) printf("%lld%s", taken(uuid, NULL) / MIB, unit);
+  else if (!strcmp(field, "memory.free")) printf("%lld%s", (card_bytes(uuid) - taken(uuid, NULL)) / MIB, unit);
   else if (!strcmp(field, "mig.mode.current")) printf("Disabled");
   else if (!strcmp(field, "driver_version")) printf("%.2f", driver_version());
   else if (!strcmp(field, "utilization.gpu")) printf("0 %%");

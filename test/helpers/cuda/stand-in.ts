@@ -71,6 +71,8 @@ export async function startCuda(
     plans: async (call: DriverCall): Promise<boolean> => existsSync(join(folder, `fault.${call}`)),
     /** Sets how long moves take: milliseconds per GiB out and back, and of any restore. */
     pace: (out: number, back: number, least = 0): Promise<void> => write('speed', `${out} ${back} ${least}`),
+    /** Sets how many MiB of each card the driver keeps for itself. */
+    reserve: (mib: number): Promise<void> => write('reserved', String(mib)),
     /** Returns the used memory of a card in MiB. */
     used: async (uuid: string): Promise<number> => {
       const rows = (await smi('--query-gpu=uuid,memory.used', '--format=csv,noheader,nounits')).split('\n');

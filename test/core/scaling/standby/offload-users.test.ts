@@ -6,14 +6,14 @@
 
 import { FlashBootStandby } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
-import { OffloadFailure } from '@slipway/proto/gen/slipway/v1/machine';
+import { OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { podCalls } from '../../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../../helpers/reason-of.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
-import { CAN, FLASH, holder, L4, living, pod, rows, run, standby } from './offload-rows.ts';
+import { CAN, FLASH, GB, holder, L4, living, pod, rows, run, standby } from './offload-rows.ts';
 
 t.setTimeout(600_000);
 
@@ -106,6 +106,27 @@ t.test('a pod takes the GPU of an idle worker that runs, of no other', async (t)
   await core.submit(endpointId);
   await waitFor('it to be back', async () => (await living(core, endpointId))[0]?.state === 'READY');
   t.equal((await rows(core, endpointId)).length, 1);
+});
+
+t.test('a worker that is in host memory against the wish to keep it on its GPU gives the GPU up', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(CAN);
+  const host = { ...FLASH, flashBootStandby: FlashBootStandby.HOST };
+  const [first, second] = [await core.createEndpoint(host), await core.createEndpoint(FLASH)];
+  await run(core, first);
+  const { id } = await standby(core, first, 'HOST');
+  // Its agent was away while it was resumed and frozen again.
+  await core.sql`UPDATE worker SET standby_level = 'GPU', standby_reached = '', state = 'READY' WHERE id = ${id}`;
+  t.same(await holder(core), [id]);
+  const move = { bytes: 10 * GB, durationMs: 5_301 };
+  const there = { state: WorkerState.FROZEN, standbyLevel: StandbyLevel.HOST, lastOffload: move };
+  agent.send({ workers: [{ workerId: id, endpointId: first, ...there }] });
+  await standby(core, first, 'HOST');
+  t.same(await holder(core), [], 'it has left its GPU');
+  await run(core, second);
+  await run(core, first);
+  t.equal((await rows(core, first)).length, 1);
+  t.same(agent.moves.conflicts, []);
 });
 
 t.test('GPU memory that is not known yet: the agent decides, and the budget holds', async (t) => {

@@ -1,9 +1,11 @@
 // test: 15 s
 /** Workers whose GPU memory is moved: the report to core at each step, and what the next run of the agent finds. */
+import { Broker } from '@slipway/gpu-agent/gpu-memory/broker';
 import { GpuMemory } from '@slipway/gpu-agent/gpu-memory/gpu-memory';
 import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
-import { HelperProcess } from '@slipway/gpu-agent/gpu-memory/helper-process';
+import { offloadMetrics } from '@slipway/gpu-agent/gpu-memory/offload-metrics';
 import { createLogger } from '@slipway/kit/log/logger';
+import { Metrics } from '@slipway/kit/observe/metrics';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { DesiredState, DesiredWorkers, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -12,6 +14,8 @@ import type { Test } from 'tap';
 import t from 'tap';
 import type { CudaStandIn } from '../../../helpers/cuda/stand-in.ts';
 import { CUDA, cudaSkip, MIB, startCuda } from '../../../helpers/cuda/stand-in.ts';
+import { parseMetrics, valueOf } from '../../../helpers/system/metrics.ts';
+import { ManualClock } from '../../../helpers/time/manual-clock.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { wired } from '../../attempts/wired.ts';
 
@@ -22,7 +26,12 @@ const CARD = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 4_096, migProfile: '
 
 /** Returns an agent's parts with one worker in a container, which is a process that holds GPU memory. */
 async function setUp(t: Test, cuda: CudaStandIn) {
-  const helpers = new HelperPool(systemClock, () => new HelperProcess(cuda.env));
+  const broker = new Broker(cuda.env, systemClock);
+  /** Clock of the time limits of calls. */
+  const limits = new ManualClock();
+  const helpers = new HelperPool(limits, () => broker.helper());
+  const metrics = new Metrics();
+  const count = offloadMetrics(metrics, () => gpuMemory.usedBytes);
   const moves: unknown[] = [];
   let unsupported = 0;
   const gpuMemory = new GpuMemory({
@@ -30,8 +39,11 @@ async function setUp(t: Test, cuda: CudaStandIn) {
     onUnsupported: () => {
       unsupported += 1;
     },
-    onMove: (direction, result) => moves.push([direction, typeof result === 'string' ? result : result.bytes]),
-    ask: cuda.smi,
+    onMove: (direction, result) => {
+      moves.push([direction, typeof result === 'string' ? result : result.bytes]);
+      count(direction, result);
+    },
+    broker,
     helpers,
     clock: systemClock,
     logger: createLogger('test', 'silent'),
@@ -76,7 +88,10 @@ async function setUp(t: Test, cuda: CudaStandIn) {
   agent.pool.get('w1')!.ready();
   await reaches(WorkerState.READY, StandbyLevel.UNSPECIFIED);
   const worker = agent.pool.get('w1')!;
-  return { ...agent, gpuMemory, process, told, desire, reaches, worker, moves, unsupported: () => unsupported };
+  const failures = async (reason: string): Promise<number> =>
+    valueOf(parseMetrics((await metrics.read()).text), 'slipway_agent_offload_failures_total', { reason });
+  const seen = { told, moves, failures, unsupported: () => unsupported };
+  return { ...agent, ...seen, gpuMemory, process, desire, reaches, worker, limits };
 }
 
 t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
@@ -137,7 +152,7 @@ t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
   });
 
   t.test('one that does not fit ends before any call, although its memory was not known', async (t) => {
-    const { desire, reaches, gpuMemory } = await setUp(t, cuda);
+    const { desire, reaches, gpuMemory, failures } = await setUp(t, cuda);
     gpuMemory.adopted('other', 1_500 * MIB);
     await cuda.forgetCalls();
     desire(FREEZE, HOST);
@@ -146,6 +161,7 @@ t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
       gpuMemoryBytes: 1_024 * MIB,
     });
     t.strictSame(await cuda.calls(), []);
+    t.equal(await failures('NOT_ENOUGH_HOST_MEMORY'), 1);
   });
 
   const FAULTS = [
@@ -160,7 +176,7 @@ t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
   ] as const;
   for (const { name, failure, reason } of FAULTS) {
     t.test(`a worker is ended when its ${name} fails`, async (t) => {
-      const { desire, reaches, executor, gpuMemory } = await setUp(t, cuda);
+      const { desire, reaches, executor, gpuMemory, failures } = await setUp(t, cuda);
       await cuda.fault(name, { code: CUDA.OPERATING_SYSTEM });
       desire(FREEZE, HOST);
       if (name === 'restore' || name === 'unlock') {
@@ -170,18 +186,54 @@ t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
       t.match(await reaches(WorkerState.STOPPED, StandbyLevel.UNSPECIFIED), { offloadFailure: failure, reason });
       t.equal(executor.of('w1')!.asked.at(-1), 'kill');
       t.strictSame([gpuMemory.usedBytes, gpuMemory.fault], [0, '']);
+      t.equal(await failures('DRIVER_ERROR'), 1);
     });
   }
 
+  t.test('a call that takes too long, a restore without space, and an end in the middle', async (t) => {
+    const late = await setUp(t, cuda);
+    await cuda.fault('lock', { lateMs: 600_000 });
+    late.desire(FREEZE, HOST);
+    await waitFor('the call', async () => !(await cuda.plans('lock')));
+    late.limits.pass(16_000);
+    t.notOk(late.worker.isStopping, 'within its limit of 15 s and 2.2 s a GiB');
+    late.limits.pass(1_500);
+    t.match(await late.reaches(WorkerState.STOPPED, StandbyLevel.UNSPECIFIED), {
+      offloadFailure: OffloadFailure.TIMED_OUT,
+    });
+    t.equal(await late.failures('TIMED_OUT'), 1);
+    await late.process.kill();
+
+    const short = await setUp(t, cuda);
+    short.desire(FREEZE, HOST);
+    await short.reaches(WorkerState.FROZEN, HOST);
+    await cuda.fault('restore', { code: CUDA.OUT_OF_MEMORY });
+    short.desire(RUN);
+    t.match(await short.reaches(WorkerState.STOPPED, StandbyLevel.UNSPECIFIED), {
+      offloadFailure: OffloadFailure.NOT_ENOUGH_GPU_MEMORY,
+    });
+    t.equal(await short.failures('NOT_ENOUGH_GPU_MEMORY'), 1);
+    await short.process.kill();
+
+    const ended = await setUp(t, cuda);
+    await cuda.fault('checkpoint', { lateMs: 600_000 });
+    ended.desire(FREEZE, HOST);
+    await waitFor('the call', async () => !(await cuda.plans('checkpoint')));
+    await ended.exit('w1', { signal: 'SIGKILL' });
+    await ended.reaches(WorkerState.UNHEALTHY, StandbyLevel.UNSPECIFIED);
+    await waitFor('the move to be over', async () => (await ended.failures('WORKER_ENDED')) === 1);
+    t.equal(ended.gpuMemory.usedBytes, 0);
+  });
+
   t.test('a move refused from the first time marks the machine as unsupported', async (t) => {
-    const { desire, reaches, gpuMemory, unsupported } = await setUp(t, cuda);
+    const { desire, reaches, gpuMemory, unsupported, failures } = await setUp(t, cuda);
     await cuda.fault('lock', { code: CUDA.NOT_SUPPORTED });
     desire(FREEZE, HOST);
     t.match(await reaches(WorkerState.STOPPED, StandbyLevel.UNSPECIFIED), {
       offloadFailure: OffloadFailure.UNSUPPORTED,
     });
     t.match(gpuMemory.fault, /lock of process \d+: CUDA_ERROR_NOT_SUPPORTED/);
-    t.equal(unsupported(), 1);
+    t.strictSame([unsupported(), await failures('UNSUPPORTED')], [1, 1]);
   });
 
   t.test('an offloaded worker that crashes ends like any other', async (t) => {
@@ -214,7 +266,10 @@ t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
     next.executor.thawing = async () => void process.signal('SIGCONT');
     next.pool.adopt('w2', { ...previous, memory: worker.memory!.record });
     next.pool.adopt('w3', { ...previous, memory: { moving: true } });
+    next.pool.adopt('w4', { ...previous, memory: worker.memory!.record });
+    t.equal(next.gpuMemory.usedBytes, 2_048 * MIB);
     await next.pool.begin(undefined);
+    t.equal(next.gpuMemory.usedBytes, 1_024 * MIB, 'the one that is gone holds nothing');
     const [adopted, interrupted] = [next.pool.get('w2')!, next.pool.get('w3')!];
     t.match(next.reporter.take(adopted), {
       state: WorkerState.FROZEN,

@@ -1,0 +1,39 @@
+/**
+ * Messages between the agent and its broker process: one JSON text a line. `of`: number of a helper process, or of a
+ * call of nvidia-smi. The agent chooses it.
+ */
+import type { HelperRequest, HelperResponse } from './helper-protocol.ts';
+
+/**
+ * A request. start: starts a helper process. ask: passes a request to it. kill: ends it at once. query: runs nvidia-smi.
+ */
+export type BrokerRequest = { readonly of: number } & (
+  | { readonly do: 'ask'; readonly request: HelperRequest }
+  | { readonly do: 'start' | 'kill' }
+  | { readonly do: 'query'; readonly args: readonly string[] }
+);
+
+/** Why nvidia-smi failed, as execFile says. */
+export interface QueryFailure {
+  readonly message: string;
+  readonly code?: string | number;
+  /** It took too long. */
+  readonly killed?: boolean;
+  /** What it printed before. */
+  readonly stdout: string;
+}
+
+/** A response. ended: why the helper process has ended. */
+export type BrokerResponse = { readonly of: number } & (
+  | { readonly response: HelperResponse }
+  | { readonly ended: string }
+  | { readonly output: string }
+  | { readonly failure: QueryFailure }
+);
+
+/** Receives the responses to one number. */
+export interface BrokerListener {
+  received(response: BrokerResponse): void;
+  /** Called when the broker has ended: no response follows. */
+  gone(why: string): void;
+}
