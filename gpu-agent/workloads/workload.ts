@@ -178,10 +178,8 @@ export class Workload {
     const isOffloaded = this.#kind.memory?.isOffloaded ?? false;
     if (running && isOffloaded) await this.#standby.refreeze(running);
     if (running) this.#runs(running, isOffloaded ? 'offloaded' : 'running');
-    else {
-      this.#kind.memory?.ended();
-      this.#enter('absent');
-    }
+    else this.#enter('absent');
+    if (!running && isOffloaded) this.#kind.memory!.ended();
     this.evaluate();
   }
 
