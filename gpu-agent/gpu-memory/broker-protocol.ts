@@ -5,11 +5,13 @@
 import type { HelperRequest, HelperResponse } from './helper-protocol.ts';
 
 /**
- * A request. start: starts a helper process. ask: passes a request to it. kill: ends it at once. query: runs nvidia-smi.
+ * A request. start: starts a helper process. ask: passes a request to it. kill: ends it at once. query: runs
+ * nvidia-smi.
  */
 export type BrokerRequest = { readonly of: number } & (
   | { readonly do: 'ask'; readonly request: HelperRequest }
-  | { readonly do: 'start' | 'kill' }
+  | { readonly do: 'start'; readonly env: Readonly<Record<string, string>> }
+  | { readonly do: 'kill' }
   | { readonly do: 'query'; readonly args: readonly string[] }
 );
 

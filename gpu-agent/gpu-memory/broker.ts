@@ -12,7 +12,7 @@ import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { DriverQuery } from '../inventory/ask-driver.ts';
 import type { BrokerListener, BrokerRequest, BrokerResponse } from './broker-protocol.ts';
 import { BrokeredHelper } from './brokered-helper.ts';
-import type { Helper } from './helper.ts';
+import type { Helper } from './helper-requests.ts';
 import { killGroup } from './kill-group.ts';
 
 /** Longest wait for nvidia-smi, in milliseconds. The broker ends it before. */
@@ -52,7 +52,7 @@ export class Broker {
       },
     });
     this.#listeners.set(of, helper);
-    this.#send({ of, do: 'start' });
+    this.#send({ of, do: 'start', env: this.#env });
     return helper;
   }
 

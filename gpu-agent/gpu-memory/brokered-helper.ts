@@ -1,7 +1,7 @@
 /** A helper process that the broker started, as the agent sees it. */
 import type { BrokerListener, BrokerResponse } from './broker-protocol.ts';
-import { Helper } from './helper.ts';
 import type { HelperRequest } from './helper-protocol.ts';
+import { Helper } from './helper-requests.ts';
 
 /** Sends messages about one helper to the broker. */
 interface ToBroker {

@@ -1,6 +1,7 @@
 /**
- * The agent's broker process: starts the programs that talk to the driver, which are helper processes (driver-helper.ts)
- * and nvidia-smi. It calls no driver itself, so it never hangs. It ends with the agent, and its programs with it.
+ * The agent's broker process: starts the programs that talk to the driver, which are helper processes
+ * (driver-helper.ts) and nvidia-smi. It calls no driver itself, so it never hangs. It ends with the agent, and its
+ * programs with it.
  *
  *   node gpu-agent/gpu-memory/driver-broker.ts
  */
@@ -23,7 +24,7 @@ function handle(message: BrokerRequest): void {
   const { of } = message;
   switch (message.do) {
     case 'start':
-      return start(of);
+      return start(of, message.env);
     case 'ask':
       return ask(of, message.request);
     case 'kill':
@@ -34,9 +35,9 @@ function handle(message: BrokerRequest): void {
   }
 }
 
-function start(of: number): void {
+function start(of: number, env: Readonly<Record<string, string>>): void {
   try {
-    const helper = new HelperProcess(process.env as Record<string, string>, (ended) => {
+    const helper = new HelperProcess(env, (ended) => {
       helpers.delete(of);
       respond({ of, ended });
     });

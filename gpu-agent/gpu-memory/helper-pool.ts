@@ -3,8 +3,8 @@
  * driver needs for a small worker.
  */
 import type { Clock, Timer } from '@slipway/kit/time/clock';
-import type { Helper } from './helper.ts';
 import type { HelperRequest } from './helper-protocol.ts';
+import type { Helper } from './helper-requests.ts';
 
 /** Most requests at the same time: more than a machine has cards. The others wait. */
 const RUNNING_MAX = 16;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { NODE_ENVIRONMENT } from '@slipway/kit/host/node-settings';
-import { Helper } from './helper.ts';
 import type { HelperRequest, HelperResponse } from './helper-protocol.ts';
 import { RESPONSES } from './helper-protocol.ts';
+import { Helper } from './helper-requests.ts';
 import { killGroup } from './kill-group.ts';
 
 export class HelperProcess extends Helper {

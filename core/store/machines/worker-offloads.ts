@@ -37,8 +37,8 @@ export function movesAfter(sql: Sql): Fragment {
 }
 
 /**
- * Returns the level that the worker should have. One that was offloaded before it was asked to keep its GPU memory stays
- * in host memory: it must not hold a GPU that it has left.
+ * Returns the level that the worker should have. One that was offloaded before it was asked to keep its GPU memory
+ * stays in host memory: it must not hold a GPU that it has left.
  */
 function levelAfter(sql: Sql): Fragment {
   return sql`CASE WHEN r.reached = 'HOST' AND w.desired = 'FREEZE' THEN 'HOST' ELSE w.standby_level END`;

@@ -1,5 +1,8 @@
 // test: 10 s
-/** The process that starts helpers and nvidia-smi for the agent: what they say arrives, and its end ends nothing else. */
+/**
+ * The process that starts helpers and nvidia-smi for the agent: what they say arrives, and when it ends, another one
+ * follows.
+ */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Broker } from '@slipway/gpu-agent/gpu-memory/broker';
