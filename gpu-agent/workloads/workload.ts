@@ -66,7 +66,6 @@ export class Workload {
   get desired(): Desired {
     return this.#desired;
   }
-
   get observed(): Readonly<ObservedState> {
     return this.#is;
   }
