@@ -14,6 +14,7 @@ import { inspect } from 'node:util';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { makeKube } from '../kube/build.ts';
 import { realNodeFault } from '../kube/real-node/real-node-fault.ts';
+import { removeOldCgroups } from './old-cgroups.ts';
 import type { TestNeed } from './test-declaration.ts';
 import { DeclarationError, needsOf, TEST_NEEDS } from './test-declaration.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
@@ -259,6 +260,7 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   // One seed for all files, so that any failure can be reproduced by one number. Files that run again alone have the
   // same seed.
   const seed = (process.env.SLIPWAY_TEST_SEED ??= String(Math.floor(systemRandom.fraction() * 2 ** 31)));
+  removeOldCgroups(systemClock.nowMs());
   // A killed run may have left images.
   rmSync(imagesFolder, { recursive: true, force: true });
   process.env.SLIPWAY_TEST_IMAGES = imagesFolder;
