@@ -1,4 +1,4 @@
-// test: 10 s
+// test: alone, 10 s
 /**
  * The process that starts helpers and nvidia-smi for the agent: what they say arrives, and when it ends, another one
  * follows.
