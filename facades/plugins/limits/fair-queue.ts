@@ -23,12 +23,17 @@ const WAITER_PERMIT_MS = 250;
 /**
  * Least weight of a request after which its permit rests, REST_SHARE times as long as the request took, up to
  * REST_MS_MAX. So heavy requests of one account use a quarter of the time beside other accounts. The same rest follows
- * a page of a long list and the work on a large body. Each of these occupies the facade, core, the database and its
- * client at the same time: with a rest as long as the work, others waited three times as long as without it.
+ * the work on a large body. Each of these occupies the facade, core, the database and its client at the same time: with
+ * a rest as long as the work, others waited three times as long as without it.
  */
 export const REST_WEIGHT_MIN = 4;
 const REST_SHARE = 3;
 const REST_MS_MAX = 250;
+/**
+ * The same after a page of a long list, of which many follow each other: with three times, another's status still took
+ * three times as long.
+ */
+const PAGE_REST_SHARE = 9;
 
 type Reply = Pick<FastifyReply, 'raw'>;
 
@@ -118,7 +123,7 @@ export class FairQueue {
       hasEnded = true;
       timer?.cancel();
       const tookMs = hasBegun && !waits && weight >= REST_WEIGHT_MIN ? this.#clock.monotonicMs() - begunAtMs : 0;
-      if (tookMs > 0) this.#clock.after(restMs(tookMs), () => permit.release());
+      if (tookMs > 0) this.#clock.after(restMs(tookMs, REST_SHARE), () => permit.release());
       else permit.release();
     };
     if (hasBegun) {
@@ -136,13 +141,13 @@ export class FairQueue {
   }
 
   /**
-   * Waits between two pages of a long list, REST_SHARE times as long as the first of them took, up to REST_MS_MAX.
+   * Waits between two pages of a long list, PAGE_REST_SHARE times as long as the first of them took, up to REST_MS_MAX.
    * Resolves at once if no other account uses the facade.
    */
   async rest(accountId: string, tookMs: number): Promise<void> {
     if (!this.#isShared(accountId)) return;
     await new Promise<void>((resolve) => {
-      this.#clock.after(restMs(tookMs), resolve);
+      this.#clock.after(restMs(tookMs, PAGE_REST_SHARE), resolve);
     });
   }
 
@@ -158,6 +163,6 @@ export class FairQueue {
   }
 }
 
-function restMs(tookMs: number): number {
-  return Math.min(REST_SHARE * tookMs, REST_MS_MAX);
+function restMs(tookMs: number, share: number): number {
+  return Math.min(share * tookMs, REST_MS_MAX);
 }
