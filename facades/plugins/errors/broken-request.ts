@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { helpLink } from '@slipway/kit/net/help-link';
 import type { Clock } from '@slipway/kit/time/clock';
 import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
-import { isLingering, linger } from '../connections/lingering-close.ts';
+import { DISCARD_BYTES_MAX, isLingering, linger } from '../connections/lingering-close.ts';
 import { HttpRejection } from './http-rejection.ts';
 import { publicError } from './public-error.ts';
 import { shapeOf } from './unknown-route.ts';
@@ -22,6 +22,11 @@ const PHRASES: Record<number, string> = {
 /** Node's code for headers or a request that did not arrive in time. */
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 
+/** Node's code for bytes behind a request with `Connection: close`. */
+const BEHIND_THE_LAST = 'HPE_CLOSED_CONNECTION';
+/** Bytes that a connection had read when the first byte behind its last request was found. */
+const readBefore = new WeakMap<Socket, number>();
+
 /** Error of Node for a broken request. */
 interface BrokenRequest extends Error {
   code?: string;
@@ -34,12 +39,21 @@ export function rejectBrokenRequest(error: BrokenRequest, socket: Socket, clock:
   // The rest of a rejected request cannot be parsed either.
   if (error.code !== 'ECONNRESET' && isLingering(socket)) return;
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+  // The last request gets its own answer, and what follows it none.
+  if (error.code === BEHIND_THE_LAST) return discardBehindLast(socket);
   // An unused connection: the client would take a response for the answer to its first request.
   if (error.code === LATE && socket.bytesRead === 0) return void socket.destroy();
   const refusal = rejectionOf(error.code);
   const begin = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 256) : '';
   const path = REQUEST_LINE.exec(begin)?.[1] ?? '';
   end(socket, refusal, path, clock);
+}
+
+/** Discards bytes behind the last request, up to a bound. */
+function discardBehindLast(socket: Socket): void {
+  const before = readBefore.get(socket) ?? socket.bytesRead;
+  readBefore.set(socket, before);
+  if (socket.bytesRead - before > DISCARD_BYTES_MAX) socket.destroy();
 }
 
 /** Rejects CONNECT, which is for proxies. Node passes its socket on. */
