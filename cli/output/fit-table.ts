@@ -17,14 +17,16 @@ const WHOLE = /(^|\b)(ID|JOB|GROUP|KEY|WORKER)$/;
 const segmenter = new Intl.Segmenter();
 
 /**
- * Returns the columns in at most `columns` terminal columns, if that is possible. The widest text is shortened first;
- * ids and numbers stay whole.
+ * Returns the columns in at most `columns` terminal columns. The widest text is shortened first; ids and numbers stay
+ * whole. If that is not enough, the last columns are left out, but never the first.
  */
-export function fitTable<Column extends Sized>(table: readonly Column[], columns: number): Column[] {
-  const widths = table.map(({ width }) => width);
-  const floors = table.map(({ title, width, right }) =>
+export function fitTable<Column extends Sized>(all: readonly Column[], columns: number): Column[] {
+  const least = all.map(({ title, width, right }) =>
     right || WHOLE.test(title) ? width : Math.min(width, Math.max(WIDTH_MIN, textWidth(title))),
   );
+  const table = all.slice(0, countThatFits(least, columns));
+  const widths = table.map(({ width }) => width);
+  const floors = least.slice(0, table.length);
   let excess = widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
   while (excess > 0) {
     const open = widths.map((width, index) => (width > floors[index]! ? width : 0));
@@ -42,6 +44,12 @@ export function fitTable<Column extends Sized>(table: readonly Column[], columns
       ? column
       : { ...column, width, cells: column.cells.map((cell) => shorten(cell, width)) };
   });
+}
+
+function countThatFits(widths: readonly number[], columns: number): number {
+  let sum = -GAP;
+  const tooMany = widths.findIndex((width) => (sum += width + GAP) > columns);
+  return tooMany < 0 ? widths.length : Math.max(1, tooMany);
 }
 
 /** Returns the beginning of a text that fits, with an ellipsis if something is missing. */

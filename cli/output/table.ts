@@ -17,7 +17,7 @@ export type Field = readonly [name: string, value: string | number | undefined];
 
 /**
  * Returns the lines of a table, its head first. A column without any text is left out. `terminalColumns`: width that
- * the table has to fit; default: none.
+ * the table has to fit; default: none. A last line names the columns that have no room in it.
  */
 export function renderTable<Row>(
   columns: readonly Column<Row>[],
@@ -41,7 +41,12 @@ export function renderTable<Row>(
       })
       .join('  ')
       .trimEnd();
-  return [line(({ title }) => title), ...rows.map((_, index) => line(({ cells }) => cells[index]!))];
+  const missing = whole.slice(filled.length).map(({ title }) => title);
+  return [
+    line(({ title }) => title),
+    ...rows.map((_, index) => line(({ cells }) => cells[index]!)),
+    ...(missing.length === 0 ? [] : [`No room for ${missing.join(', ')}: --wide`]),
+  ];
 }
 
 /** Returns the fields, with names padded to the same width. */

@@ -44,6 +44,9 @@ const CUT = `[...document.querySelectorAll('body *')]
   .filter((element) => getComputedStyle(element).textOverflow === 'ellipsis' ||
     (innerWidth >= ${NARROW} && element.matches('.top nav'))).map(({ textContent }) => textContent)`;
 
+/** By how much the page is wider than the window. */
+const BESIDE = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
+
 /**
  * Checks that no text is cut off without its whole text in a title, and in a desktop's window that tables show all of
  * their columns, also in a narrow one.
@@ -54,6 +57,7 @@ export async function checkSight(t: Test, page: Page, name: string): Promise<voi
   for (const width of widths) {
     await page.setViewportSize({ ...viewport, width });
     t.same(await page.evaluate(CUT), [], `${name}, ${width} px: no text is cut off without a title`);
+    t.equal(await page.evaluate(BESIDE), 0, `${name}, ${width} px: nothing is beside the window`);
     if (width >= NARROW)
       t.same(await page.evaluate(SIDEWAYS), [], `${name}, ${width} px: all columns of its tables are in sight`);
   }

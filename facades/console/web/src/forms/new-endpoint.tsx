@@ -106,7 +106,8 @@ function FirstField(props: { field: FieldView; value: unknown; onChange: (value:
 function SourceChoice({ source, onChange }: { source: Source; onChange: (source: Source) => void }) {
   const choice = (one: Source, text: string) => (
     <label>
-      <input type="radio" name="source" checked={source === one} onChange={() => onChange(one)} /> {text}
+      <input type="radio" name="source" checked={source === one} onChange={() => onChange(one)} />
+      {text}
     </label>
   );
   return (

@@ -30,7 +30,7 @@ export const OF_PODS: Offer = {
 const VOLUMES: Offer = { path: '/api/volumes', what: 'network volume', none: 'There is no network volume.' };
 const LOGINS: ReactNode = (
   <>
-    There is none. For a private image add one: <Link href="/registries">Registry credentials</Link>.
+    There is none. Add one: <Link href="/registries">Registry credentials</Link>.
   </>
 );
 

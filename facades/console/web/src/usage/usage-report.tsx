@@ -9,6 +9,7 @@ import { Head, Pages } from '../listing/listing-parts.tsx';
 import type { Listing } from '../listing/use-listing.ts';
 import { Empty, Figure, Panel } from '../ui/parts.tsx';
 
+const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
 const COLUMNS = ['time', 'group', 'name', 'amount', 'billedMs'];
 
 /** Shows the report. `query`: query of the sums. `isOld`: other sums are being loaded. */
@@ -128,5 +129,5 @@ function groupsOf(records: readonly UsageRecordView[]): [group: string, name: st
 /** Formats US dollars. Amounts under a cent keep two digits. */
 function dollars(amount: number): string {
   if (amount === 0) return '$0';
-  return `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
+  return amount < 0.01 ? `$${amount.toPrecision(2)}` : USD.format(amount);
 }
