@@ -52,7 +52,7 @@ export function addUsage(program: Command, cli: Cli): void {
     );
   const prices = addCommand(program, {
     usage: 'prices',
-    description: 'Show and set the price table.',
+    description: 'Show and change the price table.',
     examples: ['prices list', 'prices set "NVIDIA L4" 0.45'],
   });
   addCommand(prices, {
@@ -73,6 +73,18 @@ export function addUsage(program: Command, cli: Cli): void {
       cli.output.line(`${item} costs ${price.usdPerHour} USD an hour. What runs already keeps its price.`),
     );
   });
+  addCommand(prices, {
+    usage: 'delete <item>',
+    description: 'Remove a price: the item costs nothing from then on. For the operator.',
+    examples: ['prices delete "NVIDIA L4"'],
+  })
+    .alias('rm')
+    .action(async (item: string) => {
+      await cli.operator.usage.call((client) => client.deletePrices, { items: [item] });
+      cli.output.result({ item, deleted: true }, () =>
+        cli.output.line(`${item} has no price any more. What runs already keeps its price.`),
+      );
+    });
 }
 
 function kindOf(what: string): UsageKind {

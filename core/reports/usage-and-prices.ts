@@ -4,7 +4,9 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { Caller } from '../domain/accounts/permission.ts';
 import { unauthorized } from '../domain/accounts/permission.ts';
 import type { UsageQuery } from '../domain/reports/usage.ts';
-import { checkPrices, checkUsageQuery, USAGE_SPAN_MS } from '../domain/reports/usage.ts';
+import { checkPrices, checkUsageQuery, USAGE_SPAN_MS, unlistedItems } from '../domain/reports/usage.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import { checkTexts, invalid } from '../domain/settings/fields.ts';
 import type { Price } from '../store/reports/price-store.ts';
 import type { UsageSums } from '../store/reports/usage-store.ts';
 import type { PageRequest } from '../store/sql/page.ts';
@@ -12,7 +14,7 @@ import type { Stores } from '../store/storage.ts';
 import type { UsageQueue } from './usage-queue.ts';
 
 /** Dependencies of the use cases of usage and prices. */
-export interface UsageContext extends Pick<Stores, 'prices'> {
+export interface UsageContext extends Pick<Stores, 'prices' | 'machines'> {
   usage: UsageQueue;
   clock: Clock;
 }
@@ -29,7 +31,7 @@ export type UsageRequest = Omit<UsageQuery, 'startMs' | 'endMs' | 'visibleEndpoi
  * order or there are too many periods. RATE_LIMITED: the account has too many queries at once.
  */
 export async function listUsage(
-  { usage, clock }: Omit<UsageContext, 'prices'>,
+  { usage, clock }: Pick<UsageContext, 'usage' | 'clock'>,
   accountId: string,
   request: UsageRequest,
   only: readonly string[],
@@ -50,13 +52,32 @@ export async function listUsage(
 
 /**
  * Replaces prices, all or none. Throws UNAUTHORIZED if the caller is not the operator. INVALID_REQUEST: a price is out
- * of range or an item is named twice.
+ * of range, or an item is unknown or named twice.
  */
 export async function setPrices(
-  { prices }: Pick<UsageContext, 'prices'>,
+  { prices, machines }: Pick<UsageContext, 'prices' | 'machines'>,
   caller: Caller,
   preferred: readonly Price[],
 ): Promise<void> {
   if (caller.scope !== 'ROOT') throw unauthorized();
-  await prices.set(checkPrices(preferred), caller.keyId);
+  const types = await machines.reportedTypes(unlistedItems(preferred));
+  const reported = new Set([...types].filter((item) => unlistedItems([{ item }]).length > 0));
+  await prices.set(checkPrices(preferred, reported), caller.keyId);
+}
+
+/**
+ * Removes prices, all or none. Throws UNAUTHORIZED if the caller is not the operator. INVALID_REQUEST: no item is named,
+ * or too many are. NOT_FOUND: an item has no price.
+ */
+export async function deletePrices(
+  { prices }: Pick<UsageContext, 'prices'>,
+  caller: Caller,
+  items: readonly string[],
+): Promise<void> {
+  if (caller.scope !== 'ROOT') throw unauthorized();
+  checkTexts('items', items);
+  if (items.length === 0) throw invalid('items is empty: name the items whose price is removed');
+  const missing = await prices.delete([...new Set(items)], caller.keyId);
+  if (missing !== undefined)
+    throw new DomainError('NOT_FOUND', `${JSON.stringify(missing.slice(0, 64))} has no price.`);
 }

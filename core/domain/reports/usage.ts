@@ -1,7 +1,11 @@
 /** Usage and prices: rules for queries and for prices. */
 
+import { KNOWN_GPU_TYPES } from '../machines/gpu-facts.ts';
 import { sameCard } from '../machines/gpu-pools.ts';
 import { checkName, invalid } from '../settings/fields.ts';
+
+/** Items of the price table that are no GPU. */
+const OTHER_ITEMS: readonly string[] = ['CPU', 'VOLUME_GB'];
 
 /** Kind of the metered resource, as stored. */
 type UsageKind = 'WORKER' | 'POD' | 'VOLUME';
@@ -117,11 +121,26 @@ export function checkUsageCost(pieces: number, records: number): void {
 }
 
 /**
- * Checks prices. Returns them with the names that machines report. Throws INVALID_REQUEST if a price is invalid or an
- * item is named twice.
+ * Returns the items that are no known GPU type, nor anything else that is metered. A machine may still have such a
+ * card.
+ */
+export function unlistedItems(prices: readonly { item: string }[]): string[] {
+  return prices.map(({ item }) => sameCard(item)).filter((item) => !OTHER_ITEMS.includes(item) && !isKnownType(item));
+}
+
+/** Returns true for a GPU type that the public API knows, and for a MIG slice of one. */
+function isKnownType(item: string): boolean {
+  const [card = '', slice] = item.split(' MIG ');
+  return KNOWN_GPU_TYPES.has(card) && (slice === undefined || /^\d+g\.\d+gb\S*$/.test(slice));
+}
+
+/**
+ * Checks prices. `reported`: types that machines have and the public API does not know. Returns them with the names
+ * that machines report. Throws INVALID_REQUEST if a price is invalid or an item is unknown or named twice.
  */
 export function checkPrices(
   prices: readonly { item: string; usdPerHour: number }[],
+  reported: ReadonlySet<string>,
 ): { item: string; usdPerHour: number }[] {
   if (prices.length > PRICES_MAX) throw invalid(`prices has ${prices.length} entries, but may have ${PRICES_MAX}`);
   const items = new Set<string>();
@@ -130,6 +149,11 @@ export function checkPrices(
     const name = sameCard(item);
     if (name === '' || items.has(name)) throw invalid(`prices.item ${JSON.stringify(item)} is blank or named twice`);
     items.add(name);
+    if (unlistedItems([{ item }]).length > 0 && !reported.has(name))
+      throw invalid(
+        `prices.item ${JSON.stringify(item)} is not known: give CPU, VOLUME_GB, or a GPU type as "slipway machines get" ` +
+          `names it${reported.size === 0 ? '' : `, here also ${[...reported].join(', ')}`}`,
+      );
     if (!(usdPerHour >= 0 && usdPerHour <= PRICE_USD_MAX)) {
       throw invalid(`prices.usd_per_hour of ${item} is ${usdPerHour}, but must be from 0 to ${PRICE_USD_MAX}`);
     }

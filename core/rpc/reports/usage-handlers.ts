@@ -4,7 +4,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { UsageServiceServer } from '@slipway/proto/gen/slipway/v1/usage_service';
 import type { Access } from '../../access/access.ts';
 import type { UsageContext } from '../../reports/usage-and-prices.ts';
-import { listUsage, setPrices } from '../../reports/usage-and-prices.ts';
+import { deletePrices, listUsage, setPrices } from '../../reports/usage-and-prices.ts';
 import { namedAccount } from '../server/own-account.ts';
 import { pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
@@ -31,6 +31,10 @@ export function usageHandlers(access: Access, context: UsageContext, logger: Log
     }),
     setPrices: unary(logger, async ({ prices }, apiKey) => {
       await setPrices(context, await access.caller(apiKey), prices);
+      return {};
+    }),
+    deletePrices: unary(logger, async ({ items }, apiKey) => {
+      await deletePrices(context, await access.caller(apiKey), items);
       return {};
     }),
   };

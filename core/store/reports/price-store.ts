@@ -41,4 +41,23 @@ export class PriceStore {
       });
     });
   }
+  /** Removes prices, all or none. Returns an item that has none. */
+  async delete(items: readonly string[], keyId: string): Promise<string | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const before = await tx
+        .select()
+        .from(price)
+        .where(inArray(price.item, [...items]))
+        .orderBy(price.item)
+        .for('update');
+      const missing = items.find((item) => !before.some((known) => known.item === item));
+      if (missing !== undefined) return missing;
+      await tx.delete(price).where(inArray(price.item, [...items]));
+      const values = Object.fromEntries(before.map(({ item, usdPerHour }) => [item, { old: usdPerHour }]));
+      await recordChange(tx, {
+        ...{ accountId: '', keyId, action: 'DeletePrices', subjectId: 'prices', fields: items, values },
+      });
+      return undefined;
+    });
+  }
 }

@@ -33,6 +33,9 @@ t.test('prices', async (t) => {
   const bad: [{ item: string; usdPerHour: number }[], RegExp][] = [
     [[{ item: '', usdPerHour: 1 }], /prices.item has 0/],
     [[{ item: ' ', usdPerHour: 1 }], /blank/],
+    [[{ item: 'NVIDIA L5', usdPerHour: 1 }], /"NVIDIA L5" is not known: give CPU, VOLUME_GB, or a GPU type/],
+    [[{ item: 'NVIDIA A30 MIG small', usdPerHour: 1 }], /is not known/],
+    [[{ item: 'cpu', usdPerHour: 1 }], /is not known/],
     [[{ item: 'CPU', usdPerHour: -1 }], /is -1, but must be/],
     [[{ item: 'CPU', usdPerHour: 1_000_001 }], /1000000/],
     [[{ item: 'CPU', usdPerHour: Number.NaN }], /is NaN/],
@@ -47,4 +50,29 @@ t.test('prices', async (t) => {
   ];
   for (const [prices, why] of bad) t.match(await reasonOf(set(prices)), why);
   t.equal((await list()).find((price) => price.item === 'CPU')!.usdPerHour, 0, 'nothing was changed');
+
+  const remove = (items: string[], key = core.rootKey) => call(core.clients.usage, 'deletePrices', { items }, key);
+  const slice = { item: 'NVIDIA A30 MIG 1g.6gb', usdPerHour: 1 };
+  await set([slice]);
+  const before = await list();
+  t.match(await reasonOf(remove(['CPU'], core.key)), /^UNAUTHORIZED/);
+  t.match(await reasonOf(remove([])), /^INVALID_REQUEST: items is empty/);
+  t.match(await reasonOf(remove(['CPU', 'NVIDIA L4'])), /^NOT_FOUND: "NVIDIA L4" has no price/);
+  t.same(await list(), before, 'all or none');
+  await remove(['CPU', slice.item]);
+  t.same(
+    await list(),
+    before.filter(({ item }) => item !== 'CPU' && item !== slice.item),
+  );
+  const [event] = await core.sql`SELECT values FROM audit_event WHERE action = 'DeletePrices'`;
+  t.same(event, { values: { CPU: { old: 0 }, [slice.item]: { old: 1 } } });
+
+  const gpus = [{ uuid: 'GPU-1', name: 'Home-made 9000', memoryMib: 1, migProfile: '' }];
+  t.match(await reasonOf(set([{ item: 'Home-made 9000', usdPerHour: 1 }])), /is not known/);
+  await core.joinAgent({ gpus });
+  await set([{ item: 'Home-made 9000', usdPerHour: 1 }]);
+  t.ok(
+    (await list()).some(({ item }) => item === 'Home-made 9000'),
+    'a card that a machine has',
+  );
 });

@@ -1,4 +1,4 @@
-/** Rpcs of JoinService, PartService and pools of MachineService: who may call them, and a request of each. */
+/** Rpcs of JoinService and PartService, of pools and of removed prices: who may call them, and a request of each. */
 
 import type { CreateJoinTokenResponse } from '@slipway/proto/gen/slipway/v1/join_service';
 import { AuthorityChange } from '@slipway/proto/gen/slipway/v1/join_service';
@@ -22,6 +22,11 @@ async function newPool(): Promise<string> {
   return name;
 }
 
+async function newPrice(): Promise<string> {
+  await any.call(rpcs.get('UsageService/SetPrices')!, { prices: [{ item: 'CPU', usdPerHour: 1 }] }, core.rootKey);
+  return 'CPU';
+}
+
 export const JOIN_ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['PartService/ListParts', 'operator', plain()],
   [CREATE, 'operator', plain()],
@@ -30,6 +35,7 @@ export const JOIN_ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   [SET_POOL, 'operator', plain({ pool: POOL, updateMask: ['labels'] })],
   ['MachineService/DeleteMachinePool', 'operator', async () => ({ request: { name: await newPool() } })],
   ['JoinService/RevokeJoinToken', 'operator', async () => ({ request: { id: await newToken() } })],
+  ['UsageService/DeletePrices', 'operator', async () => ({ request: { items: [await newPrice()] } })],
   ['JoinService/JoinMachine', 'no key', plain(UNKNOWN)],
   ['JoinService/RenewCertificate', 'no key', plain()],
   ['JoinService/ListAuthorities', 'anybody', plain()],

@@ -226,6 +226,16 @@ export interface SetPricesRequest {
 export interface SetPricesResponse {
 }
 
+/** Request of DeletePrices. */
+export interface DeletePricesRequest {
+  /** Items as in the price table, 1 to 1,000. */
+  items: string[];
+}
+
+/** Response of DeletePrices. */
+export interface DeletePricesResponse {
+}
+
 function createBaseListUsageRequest(): ListUsageRequest {
   return {
     kind: 0,
@@ -1088,6 +1098,104 @@ export const SetPricesResponse: MessageFns<SetPricesResponse> = {
   },
 };
 
+function createBaseDeletePricesRequest(): DeletePricesRequest {
+  return { items: [] };
+}
+
+export const DeletePricesRequest: MessageFns<DeletePricesRequest> = {
+  encode(message: DeletePricesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.items) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeletePricesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeletePricesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.items.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeletePricesRequest>): DeletePricesRequest {
+    return DeletePricesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeletePricesRequest>): DeletePricesRequest {
+    const message = createBaseDeletePricesRequest();
+    message.items = object.items?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseDeletePricesResponse(): DeletePricesResponse {
+  return {};
+}
+
+export const DeletePricesResponse: MessageFns<DeletePricesResponse> = {
+  encode(_: DeletePricesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeletePricesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeletePricesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeletePricesResponse>): DeletePricesResponse {
+    return DeletePricesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<DeletePricesResponse>): DeletePricesResponse {
+    const message = createBaseDeletePricesResponse();
+    return message;
+  },
+};
+
 /**
  * Reports the metered time of the caller's account, to the millisecond by the database clock, and its cost by the
  * operator's price table. With the root key: of all accounts. A key that is limited to some endpoints sees the workers
@@ -1122,7 +1230,12 @@ export const UsageServiceService = {
     responseSerialize: (value: ListPricesResponse): Buffer => Buffer.from(ListPricesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListPricesResponse => ListPricesResponse.decode(value),
   },
-  /** Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start. */
+  /**
+   * Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a price is out of range, or no machine has such a GPU and the public API does not know it.
+   */
   setPrices: {
     path: "/slipway.v1.UsageService/SetPrices" as const,
     requestStream: false as const,
@@ -1131,6 +1244,23 @@ export const UsageServiceService = {
     requestDeserialize: (value: Buffer): SetPricesRequest => SetPricesRequest.decode(value),
     responseSerialize: (value: SetPricesResponse): Buffer => Buffer.from(SetPricesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetPricesResponse => SetPricesResponse.decode(value),
+  },
+  /**
+   * Removes prices: the items cost nothing from then on. Requires the operator's root key. Running workers and pods keep
+   * the price of their start.
+   *
+   * Errors:
+   * - `NOT_FOUND`: an item has no price. None is removed.
+   */
+  deletePrices: {
+    path: "/slipway.v1.UsageService/DeletePrices" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeletePricesRequest): Buffer => Buffer.from(DeletePricesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeletePricesRequest => DeletePricesRequest.decode(value),
+    responseSerialize: (value: DeletePricesResponse): Buffer =>
+      Buffer.from(DeletePricesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeletePricesResponse => DeletePricesResponse.decode(value),
   },
 } as const;
 
@@ -1146,8 +1276,21 @@ export interface UsageServiceServer extends UntypedServiceImplementation {
   listUsage: handleUnaryCall<ListUsageRequest, ListUsageResponse>;
   /** Returns the price table. */
   listPrices: handleUnaryCall<ListPricesRequest, ListPricesResponse>;
-  /** Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start. */
+  /**
+   * Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a price is out of range, or no machine has such a GPU and the public API does not know it.
+   */
   setPrices: handleUnaryCall<SetPricesRequest, SetPricesResponse>;
+  /**
+   * Removes prices: the items cost nothing from then on. Requires the operator's root key. Running workers and pods keep
+   * the price of their start.
+   *
+   * Errors:
+   * - `NOT_FOUND`: an item has no price. None is removed.
+   */
+  deletePrices: handleUnaryCall<DeletePricesRequest, DeletePricesResponse>;
 }
 
 export interface UsageServiceClient extends Client {
@@ -1190,7 +1333,12 @@ export interface UsageServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListPricesResponse) => void,
   ): ClientUnaryCall;
-  /** Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start. */
+  /**
+   * Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a price is out of range, or no machine has such a GPU and the public API does not know it.
+   */
   setPrices(
     request: SetPricesRequest,
     callback: (error: ServiceError | null, response: SetPricesResponse) => void,
@@ -1205,6 +1353,28 @@ export interface UsageServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetPricesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Removes prices: the items cost nothing from then on. Requires the operator's root key. Running workers and pods keep
+   * the price of their start.
+   *
+   * Errors:
+   * - `NOT_FOUND`: an item has no price. None is removed.
+   */
+  deletePrices(
+    request: DeletePricesRequest,
+    callback: (error: ServiceError | null, response: DeletePricesResponse) => void,
+  ): ClientUnaryCall;
+  deletePrices(
+    request: DeletePricesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DeletePricesResponse) => void,
+  ): ClientUnaryCall;
+  deletePrices(
+    request: DeletePricesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DeletePricesResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -273,7 +273,7 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
     await call(
       system.clients.usage,
       'setPrices',
-      { prices: [{ item: 'NVIDIA H100', usdPerHour: 2.5 }] },
+      { prices: [{ item: 'NVIDIA H100 PCIe', usdPerHour: 2.5 }] },
       system.rootKey,
     );
     const { accountId } = await call(system.clients.access, 'createAccount', { name: 'of a file' }, system.rootKey);
@@ -282,7 +282,7 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
     await signIn(ofOperator, system.rootKey);
     await takeEach(t, system, ofOperator, [
       ['accounts', 'name,workers,gpus,queuedJobs,requests,gpuWeight,created,id', ['of a file', accountId, '7']],
-      ['prices', 'item,usdPerHour', ['NVIDIA H100', '2.5']],
+      ['prices', 'item,usdPerHour', ['NVIDIA H100 PCIe', '2.5']],
     ]);
     await page.goto(`${system.url}/console/usage`);
     const [head, ...rows] = await taken(page);
