@@ -66,8 +66,8 @@ export async function setPrices(
 }
 
 /**
- * Removes prices, all or none. Throws UNAUTHORIZED if the caller is not the operator. INVALID_REQUEST: no item is named,
- * or too many are. NOT_FOUND: an item has no price.
+ * Removes prices, all or none. Throws UNAUTHORIZED if the caller is not the operator. INVALID_REQUEST: no item is
+ * named, or too many are. NOT_FOUND: an item has no price.
  */
 export async function deletePrices(
   { prices }: Pick<UsageContext, 'prices'>,

@@ -151,8 +151,8 @@ export function checkPrices(
     items.add(name);
     if (unlistedItems([{ item }]).length > 0 && !reported.has(name))
       throw invalid(
-        `prices.item ${JSON.stringify(item)} is not known: give CPU, VOLUME_GB, or a GPU type as "slipway machines get" ` +
-          `names it${reported.size === 0 ? '' : `, here also ${[...reported].join(', ')}`}`,
+        `prices.item ${JSON.stringify(item)} is not known: give CPU, VOLUME_GB, or a GPU type as ` +
+          `"slipway machines get" names it${reported.size === 0 ? '' : `, here also ${[...reported].join(', ')}`}`,
       );
     if (!(usdPerHour >= 0 && usdPerHour <= PRICE_USD_MAX)) {
       throw invalid(`prices.usd_per_hour of ${item} is ${usdPerHour}, but must be from 0 to ${PRICE_USD_MAX}`);
