@@ -9,6 +9,7 @@ import { agentEnv } from '../config.ts';
 import { UsageError } from '../failures.ts';
 import { collect, listenAddress, time, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
+import { agentDataDir } from '../shared/agent-data-dir.ts';
 import { coreCaOf } from '../target.ts';
 
 /** Options of the command: none needs to be given. */
@@ -26,7 +27,6 @@ const IMAGE_DISK_GB_MAX = 1_000_000;
  * Default data folder. It must differ from the agent folder of `npm start`, which may run on the same machine: two
  * agents in one folder would be one machine twice.
  */
-const DATA_DIR_DEFAULT = '.slipway/joined-agent';
 
 /** Adds the command. */
 export function addAgent(program: Command, cli: Cli): void {
@@ -134,11 +134,6 @@ async function cleanHost(cli: Cli, { dataDir, containers }: AgentCommandOptions)
   await runPart(cli, { module: '@slipway/gpu-agent/clean', env });
 }
 
-/** Returns the data folder of this machine's agent. */
-export function agentDataDir({ workingDir, agentDataDir }: CliConfig, given: string | undefined): string {
-  return resolve(workingDir, given ?? agentDataDir ?? DATA_DIR_DEFAULT);
-}
-
 async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   const { config, output, target, targetOptions } = cli;
   // Never the key of local.env: it is a user's key, and core would reject it again and again.
@@ -161,6 +156,11 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     { ...options, ...key, ...(coreCa === undefined ? {} : { coreCa }), join: address, dataDir },
     config.workingDir,
   );
+  if (joins && !hasIdentity(dataDir)) {
+    // Most starts need no checks, and no tables of the network.
+    const { checkBeforeJoining } = await import('../doctor/machine-checks.ts');
+    await checkBeforeJoining(cli, dataDir, options.containers);
+  }
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
   const ports = options.publicHost === undefined ? {} : { SLIPWAY_PUBLIC_HOST: options.publicHost };
   await runPart(cli, {
@@ -185,7 +185,12 @@ function joinEnv(
   if (token !== undefined) return { SLIPWAY_JOIN_TOKEN: token, SLIPWAY_JOIN_TOKEN_FILE: undefined };
   if (env['SLIPWAY_JOIN_TOKEN'] || env['SLIPWAY_JOIN_TOKEN_FILE']) return {};
   const hasKey = (keyFile ?? agentKey ?? agentKeyFile) !== undefined;
-  return !hasKey && existsSync(join(dataDir, 'identity', 'identity.json')) ? {} : undefined;
+  return !hasKey && hasIdentity(dataDir) ? {} : undefined;
+}
+
+/** Returns true if the machine has joined by a token. */
+function hasIdentity(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'identity', 'identity.json'));
 }
 
 /**

@@ -1,15 +1,14 @@
 /** Runs `slipway doctor`: makes the checks of a part, and shows each as it is done. */
 
 import { resolve } from 'node:path';
-import { agentDataDir } from '../agent/agent.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT } from '../failures.ts';
 import { count } from '../output/words.ts';
+import { agentDataDir } from '../shared/agent-data-dir.ts';
 import { coreChecks } from './core-checks.ts';
-import { engineChecks } from './engine-check.ts';
 import type { Finding } from './finding.ts';
-import { gpuChecks } from './gpu-checks.ts';
-import { addressCheck, cgroupCheck, diskChecks, memoryCheck, mtuCheck, portCheck } from './host-checks.ts';
+import { addressCheck, diskChecks, memoryCheck, mtuCheck, portCheck } from './host-checks.ts';
+import { agentChecks, findingText } from './machine-checks.ts';
 
 /** Options of the command. */
 export interface DoctorOptions {
@@ -23,7 +22,6 @@ export type Part = 'agent' | 'core' | 'facade' | 'edge';
 
 /** Where parts listen by default. */
 const PORTS: Readonly<Partial<Record<Part, number>>> = { core: 50_051, facade: 8_080, edge: 8_443 };
-const STYLES = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 /** Runs the command. Its exit code is 1 if something fails. */
 export async function examine(cli: Cli, part: Part | undefined, options: DoctorOptions): Promise<void> {
@@ -33,7 +31,7 @@ export async function examine(cli: Cli, part: Part | undefined, options: DoctorO
   const findings: Finding[] = [];
   const add = (...more: Finding[]): void => {
     findings.push(...more);
-    if (!output.json) for (const finding of more) show(cli, finding);
+    if (!output.json) for (const finding of more) output.line(findingText(cli, finding));
   };
   // A core checks itself: it needs no way to another one.
   if (part !== 'core') add(...(await coreChecks(cli, part === undefined)));
@@ -44,10 +42,7 @@ export async function examine(cli: Cli, part: Part | undefined, options: DoctorO
     const port = PORTS[part];
     if (port !== undefined) add(await portCheck(`slipway ${part}`, '127.0.0.1', port));
   }
-  if (part === 'agent') {
-    const gpus = await gpuChecks(cli);
-    add(cgroupCheck(), ...gpus.findings, ...(await engineChecks(cli, options.containers, gpus.count > 0)));
-  }
+  if (part === 'agent') add(...(await agentChecks(cli, options.containers)));
   const failed = findings.filter(({ status }) => status === 'fail').length;
   const warned = findings.filter(({ status }) => status === 'warn').length;
   if (failed > 0) cli.exitCode = EXIT.refused;
@@ -60,9 +55,4 @@ export async function examine(cli: Cli, part: Part | undefined, options: DoctorO
 function folderOf({ config }: Cli, part: Part): string | undefined {
   if (part === 'agent') return agentDataDir(config, undefined);
   return part === 'edge' ? resolve(config.workingDir, '.slipway/edge') : undefined;
-}
-
-function show({ output }: Cli, { check, status, detail, fix }: Finding): void {
-  output.line(`${output.style(STYLES[status], status.padEnd(4))}  ${check.padEnd(16)}  ${detail}`);
-  if (fix !== '') output.line(`      ${' '.repeat(16)}  → ${fix}`);
 }

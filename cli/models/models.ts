@@ -1,10 +1,10 @@
 /** `slipway models`: models of the Hugging Face hub on machines. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { agentDataDir } from '../agent/agent.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { runPart } from '../parts/run-part.ts';
+import { agentDataDir } from '../shared/agent-data-dir.ts';
 import { WATCH, watched } from '../shared/watch.ts';
 import { listModels } from './list-models.ts';
 

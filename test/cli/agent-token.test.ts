@@ -38,9 +38,12 @@ t.test('one line', async (t) => {
     '--data-dir',
     folder,
     '--allow-commands',
+    '--containers',
+    join(cli.cwd, 'nosuch.sock'),
   ];
   const agent = cli.start(...line);
   await agent.wrote('stdout', /session opened/);
+  await agent.wrote('stderr', /(warn|fail) {2}engine .*\n +→ [^]*slipway doctor agent/);
   for (const file of ['key.pem', 'certificate.pem', 'identity.json'])
     t.equal(statSync(join(folder, 'identity', file)).mode & 0o777, 0o600, file);
   const inPool = { fields: { locations: ['pool:racks'] } };

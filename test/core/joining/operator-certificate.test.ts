@@ -9,6 +9,7 @@ import { TlsSource } from '@slipway/kit/net/tls-source';
 import { Authority, createAuthority, newPrivateKey, SERIAL_LENGTH, signingRequest } from '@slipway/kit/tls/authority';
 import { readJoinToken } from '@slipway/kit/tls/join-token';
 import { AuthorityRole, CreateJoinTokenRequest, JoinServiceClient } from '@slipway/proto/gen/slipway/v1/join_service';
+import type { Test } from 'tap';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { digestAt, serialAt } from '../../helpers/net/authority-at.ts';
@@ -18,7 +19,8 @@ t.setTimeout(600_000);
 
 const NO_FILES: TlsFiles = { caFile: '', certFile: '', certKeyFile: '' };
 
-t.test("the operator's certificate", async (t) => {
+/** Starts core with a certificate of an authority that is not the installation's. */
+async function startWithOwn(t: Test) {
   const folder = t.testdir({});
   const path = (name: string): string => join(folder, name);
   const life = (days: number) => ({ nowMs: Date.now(), days, serial: randomBytes(SERIAL_LENGTH) });
@@ -52,6 +54,11 @@ t.test("the operator's certificate", async (t) => {
     }
   };
   const refresh = () => call(operator, 'readAuthorities', {}, rootKey);
+  return { core, authority, made, path, renew, operator, by, refresh, secureAddress, rootKey };
+}
+
+t.test("the operator's certificate", async (t) => {
+  const { core, authority, made, path, renew, operator, by, refresh, secureAddress, rootKey } = await startWithOwn(t);
 
   await t.test('is trusted by the file of its authority, or by the digest of that', async (t) => {
     t.equal(await digestAt(secureAddress), authority.digest);
