@@ -1,11 +1,12 @@
 // test: postgres
 /** A core that shows its operator's certificate: who trusts it, how machines join, and how it is renewed. */
-import { randomBytes, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemTransport } from '@slipway/kit/net/channel';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 import { TlsSource } from '@slipway/kit/net/tls-source';
+import { systemRandom } from '@slipway/kit/time/clock';
 import { Authority, createAuthority, newPrivateKey, SERIAL_LENGTH, signingRequest } from '@slipway/kit/tls/authority';
 import { readJoinToken } from '@slipway/kit/tls/join-token';
 import { AuthorityRole, CreateJoinTokenRequest, JoinServiceClient } from '@slipway/proto/gen/slipway/v1/join_service';
@@ -23,8 +24,8 @@ const NO_FILES: TlsFiles = { caFile: '', certFile: '', certKeyFile: '' };
 async function startWithOwn(t: Test) {
   const folder = t.testdir({});
   const path = (name: string): string => join(folder, name);
-  const life = (days: number) => ({ nowMs: Date.now(), days, serial: randomBytes(SERIAL_LENGTH) });
-  const made = createAuthority('an operator', Date.now(), randomBytes(SERIAL_LENGTH));
+  const life = (days: number) => ({ nowMs: Date.now(), days, serial: systemRandom.bytes(SERIAL_LENGTH) });
+  const made = createAuthority('an operator', Date.now(), systemRandom.bytes(SERIAL_LENGTH));
   const authority = new Authority(made);
   writeFileSync(path('ca.pem'), made.certificate);
   /** Writes a new certificate for core with its chain. */
