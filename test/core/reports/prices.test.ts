@@ -64,7 +64,7 @@ t.test('prices', async (t) => {
     await list(),
     before.filter(({ item }) => item !== 'CPU' && item !== slice.item),
   );
-  const [event] = await core.sql`SELECT values FROM audit_event WHERE action = 'DeletePrices'`;
+  const [event] = await core.sql`SELECT values FROM audit_event WHERE action = 'DeletePrices' AND refused = ''`;
   t.same(event, { values: { CPU: { old: 0 }, [slice.item]: { old: 1 } } });
 
   const gpus = [{ uuid: 'GPU-1', name: 'Home-made 9000', memoryMib: 1, migProfile: '' }];
