@@ -9,8 +9,12 @@ import type { Cluster } from '@slipway/tools/kube/cluster';
 import root from 'tap';
 import { freshId } from '../engines/containers.ts';
 
-/** Makes an executor for a new machine, or for the given one of an earlier executor. */
-export async function makeKubeExecutor(cluster: Cluster, more: Partial<KubernetesExecutorOptions> = {}) {
+/** Makes an executor for a new machine, or for the given one of an earlier executor. `watches`: it follows its Pods. */
+export async function makeKubeExecutor(
+  cluster: Cluster,
+  more: Partial<KubernetesExecutorOptions> = {},
+  watches = true,
+) {
   const machineId = more.machineId ?? freshId().slice(0, 12);
   const executor = new KubernetesExecutor({
     api: new ApiClient(await readApiAccess(cluster.kubeconfig), systemClock),
@@ -28,7 +32,7 @@ export async function makeKubeExecutor(cluster: Cluster, more: Partial<Kubernete
     ...more,
     machineId,
   });
-  executor.open();
+  if (watches) executor.open();
   root.teardown(() => executor.close());
   return { executor, machineId };
 }

@@ -1,6 +1,7 @@
 /** The environment of a Pod's container: its values, those of Secrets, and those of the downward API. */
 import type { ApiPod } from '@slipway/gpu-agent/executors/kubernetes/api-types';
 import type { KubeApi } from '@slipway/tools/kube/kube-api';
+import { KubeApiError } from '@slipway/tools/kube/kube-api';
 import { waitFor } from '../time/wait-for.ts';
 
 /** A Pod's spec as far as a kubelet of tests reads it. */
@@ -22,19 +23,40 @@ interface EnvVariable {
   valueFrom?: { secretKeyRef?: { name: string; key: string }; fieldRef?: { fieldPath: string } };
 }
 
-/** Returns the variables of a container. Waits for a Secret that does not exist yet, as a kubelet does. */
+interface Secret {
+  data?: Record<string, string>;
+}
+
+/**
+ * Returns the variables of a container. Waits for a Secret that does not exist yet, as a kubelet does. Rejects when the
+ * Pod is gone meanwhile.
+ */
 export async function podEnv(
   api: KubeApi,
   { metadata, spec }: ApiPod,
   { envFrom = [], env = [] }: PodSpec['containers'][number],
 ): Promise<Record<string, string>> {
+  const namespace = `/api/v1/namespaces/${metadata.namespace}`;
   const secret = async (name: string): Promise<Record<string, string>> => {
-    const path = `/api/v1/namespaces/${metadata.namespace}/secrets/${name}`;
-    const read = () => api.send<{ data?: Record<string, string> }>('GET', path);
-    const { data = {} } = await waitFor(path, read).catch(read);
+    const { data = {} } = await api.send<Secret>('GET', `${namespace}/secrets/${name}`);
     return Object.fromEntries(
       Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
     );
+  };
+  const isGone = (): Promise<boolean> =>
+    api.send('GET', `${namespace}/pods/${metadata.name}`).then(
+      () => false,
+      (error: unknown) => error instanceof KubeApiError && error.code === 404,
+    );
+  /** Returns a Secret once it exists. */
+  const madeSecret = async (name: string): Promise<Record<string, string>> => {
+    await waitFor(`Secret ${name}`, () =>
+      secret(name).catch(async (error: unknown) => {
+        if (!(await isGone())) throw error;
+        return true;
+      }),
+    );
+    return secret(name);
   };
   const fields: Record<string, string> = {
     'metadata.name': metadata.name,
@@ -42,7 +64,7 @@ export async function podEnv(
     'status.hostIP': '127.0.0.1',
   };
   const found: Record<string, string> = {};
-  for (const { secretRef } of envFrom) Object.assign(found, await secret(secretRef.name));
+  for (const { secretRef } of envFrom) Object.assign(found, await madeSecret(secretRef.name));
   for (const { name, value = '', valueFrom } of env) {
     const { secretKeyRef: ref, fieldRef: field } = valueFrom ?? {};
     const plain = field ? fields[field.fieldPath] : value;

@@ -51,6 +51,11 @@ export async function holdingProxy(t: Test, target: { host: string; port: number
     hold: (text: string, what: 'MESSAGE' | 'ANSWER'): void => {
       wanted = { text, what };
     },
+    /** Breaks the connection on which something is held back, which is lost. */
+    cut: (): void => {
+      held!.to.resetAndDestroy();
+      held = undefined;
+    },
     /** Passes on what was held back. */
     release: (): void => {
       const { to, parts } = held!;

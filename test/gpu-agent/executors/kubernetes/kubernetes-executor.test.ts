@@ -14,6 +14,7 @@ import { adoptionCases } from './adoption-cases.ts';
 import { agentCases } from './agent-cases.ts';
 import { deviceCases } from './device-cases.ts';
 import { logCases } from './log-cases.ts';
+import { lostAnswerCases } from './lost-answer-cases.ts';
 import { rightsCases } from './rights-cases.ts';
 import { watchCases } from './watch-cases.ts';
 
@@ -290,6 +291,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
   await logCases(t, cluster, { kubelet, image: BY_HAND });
   await adoptionCases(t, cluster, executor);
   await watchCases(t, cluster);
+  await lostAnswerCases(t, cluster);
   await deviceCases(t, cluster);
   await rightsCases(t, cluster);
   await agentCases(t, cluster);
