@@ -123,10 +123,10 @@ export class AgentParts {
     this.gpuMemory = buildGpuMemory(this.settings, config.hostEnv, { ...deps, ...meter, onUnsupported });
     this.workloads = this.#buildWorkloads(meter);
     const tracing = tracingOf('agent', AGENT_VERSION, config);
-    this.attempts = buildAttempts({ config, ...deps, ...meter, tracing, workloads: this.workloads });
+    this.lease = this.#buildLease();
+    this.attempts = buildAttempts({ config, ...deps, ...meter, tracing, workloads: this.workloads, lease: this.lease });
     this.pods = this.#buildPods();
     this.bridge = this.#buildBridge(meter);
-    this.lease = this.#buildLease();
     const { attempts, pods, containers, lease, settings, models } = this;
     this.adoption = new Adoption({ ...attempts, ...deps, pods, containers, lease });
     const { archive } = this.workloads;

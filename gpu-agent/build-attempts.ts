@@ -27,6 +27,7 @@ import { OpenPolls } from './bridge/open-polls.ts';
 import type { WorkloadBase } from './build-workloads.ts';
 import type { AgentConfig } from './config.ts';
 import { LargePayloads } from './session/large-payloads.ts';
+import type { Lease } from './session/lease.ts';
 import { Outbox } from './session/outbox.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { RunLog } from './spool/run-log.ts';
@@ -80,6 +81,8 @@ interface AttemptOptions {
   /** Counts workers that ended because memory ran out. Default: they are not counted. */
   onOutOfMemory?: (() => void) | undefined;
   disk: Disk;
+  /** The permission to run attempts. */
+  lease: Pick<Lease, 'isHeld'>;
   /** Time that outcomes wait for core before they are written, in milliseconds. Default: the reporter's. */
   diskAfterMs?: number | undefined;
   /** Default: nothing is traced. */
@@ -162,7 +165,7 @@ function buildRecords({ config, logger, clock, random, disk, diskAfterMs }: Atte
 type Steps = Pick<AttemptParts, 'table' | 'handOver' | 'intake' | 'evidence' | 'stopper' | 'watch'>;
 
 function buildSteps(
-  { config, logger, clock, tracing, onAttemptEnd }: AttemptOptions,
+  { config, logger, clock, tracing, onAttemptEnd, lease }: AttemptOptions,
   { holdings, outcomes, chunks, recorder, polls, workerCapacity, large, reporter, outbox, spans }: Records,
   pool: WorkerPool,
 ): Steps {
@@ -180,7 +183,7 @@ function buildSteps(
   return {
     table,
     handOver,
-    intake: new Intake({ table, handOver, holdings, outcomes, pool, large, tracing, clock }),
+    intake: new Intake({ table, handOver, holdings, outcomes, pool, large, lease, tracing, clock }),
     evidence: new Evidence({ table, holdings, clock }),
     stopper: new AttemptStopper({
       table,

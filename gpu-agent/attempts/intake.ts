@@ -32,6 +32,8 @@ interface IntakeParts {
   outcomes: OutcomeReporter;
   pool: WorkerPool;
   large: Pick<LargeToCore, 'fetchInput'>;
+  /** The permission to run attempts. */
+  lease: { readonly isHeld: boolean };
   /** `undefined` if nothing is traced here. */
   tracing?: Tracing | undefined;
   clock: Clock;
@@ -53,7 +55,7 @@ export class Intake {
 
   /** Accepts the assignments of one message, then serves each worker once, so that one take carries several jobs. */
   assign(assignments: readonly Assignment[]): void {
-    const { table, handOver, holdings, pool, clock } = this.#parts;
+    const { table, handOver, holdings, pool, lease, clock } = this.#parts;
     const touched = new Set<Worker>();
     const nowMs = clock.monotonicMs();
     for (const { ref, input, inputSize, s3Config, ahead, traceparent, batchId } of assignments) {
@@ -63,7 +65,9 @@ export class Intake {
       if (traceparent !== undefined) attempt.trace = new AttemptTrace(this.#parts.tracing, traceparent, ref);
       table.add(attempt);
       const worker = pool.get(ref.workerId);
-      if (!worker || worker.isLeaving || holdings.of(worker.id).isBlocked) {
+      // Core counts its lease from a later time. Without one, no timer would end the attempt when core is gone.
+      if (!lease.isHeld) void table.end(attempt, OutcomeKind.RETURNED, { error: 'The agent holds no lease.' });
+      else if (!worker || worker.isLeaving || holdings.of(worker.id).isBlocked) {
         void table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${ref.workerId} takes no more jobs.` });
       } else if (attempt.phase === 'fetching' && ahead) {
         void table.end(attempt, OutcomeKind.RETURNED, { error: 'Its input is too large to wait here for its worker.' });

@@ -24,6 +24,11 @@ export class Lease {
     return this.#heldFromMs === undefined ? undefined : this.#heldFromMs + this.#leaseMs;
   }
 
+  /** True if the lease is held and has not run out, also where its timer is late. */
+  get isHeld(): boolean {
+    return this.expiresAtMs !== undefined && this.#clock.monotonicMs() < this.expiresAtMs;
+  }
+
   /** Time since which the lease is held, by the monotonic clock; `undefined` if there is none. */
   get heldFromMs(): number | undefined {
     return this.#heldFromMs;

@@ -88,3 +88,22 @@ t.test('an input in transit keeps its budget after its attempt ended, until it a
   await turn();
   t.equal(agent.askedJobs().at(-1), 'next');
 });
+
+t.test('without a lease nothing runs: jobs that come go back, until core has answered a heartbeat', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  const reported: string[] = [];
+  agent.openTake('w', { reported });
+  // The welcome came after more time than the lease lasts, counted from the hello.
+  agent.lease.isHeld = false;
+  agent.assign(agent.refOf('early', 'w'));
+  await turn();
+  t.same(reported, []);
+  t.equal(agent.table.size, 0);
+  t.match(agent.message()!.outcomes, [{ ref: { jobId: 'early' }, kind: OutcomeKind.RETURNED }]);
+
+  agent.lease.isHeld = true;
+  agent.assign(agent.refOf('early', 'w', 2));
+  await turn();
+  t.equal(reported.length, 1);
+});

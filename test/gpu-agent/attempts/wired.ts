@@ -59,6 +59,7 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
     starts: new StartGate(startPermits(), clock),
     gpuMemory: gpuMemory ?? buildGpuMemory(NO_MOVES, {}, { onUnsupported: () => {}, onMove: () => {}, clock, logger }),
   };
+  const lease = { isHeld: true };
   const parts = buildAttempts({
     config: readAgentConfig({
       SLIPWAY_CORE_ADDRESS: '127.0.0.1:1',
@@ -72,6 +73,7 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
     diskAfterMs,
     random: systemRandom,
     disk: machineDisk,
+    lease,
     workloads,
   });
   await parts.spool.open();
@@ -117,6 +119,7 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
   return {
     ...parts,
     workloads,
+    lease,
     executor,
     clock,
     logger,
