@@ -64,6 +64,8 @@ export interface Facade {
   start(): Promise<{ url: string; metrics: string }>;
   /** Ends waits, sends the last responses, then closes. */
   stop(): Promise<void>;
+  /** Handles a request without a connection. For simulations. */
+  readonly inject: FastifyInstance['inject'];
   /** Its parts that run by themselves, in the order in which they start. */
   readonly services: readonly Service[];
 }
@@ -102,8 +104,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const readiness = new Readiness(replicas);
   const sessions = new Sessions(config.edgeKeys, clock, random);
   const tried = new TriedRequests();
-  const { edgeKeys, lbDomains: domains, podDomains } = config;
-  const forms = { edgeKeys, domains, podDomains };
+  const forms = { edgeKeys: config.edgeKeys, domains: config.lbDomains, podDomains: config.podDomains };
   const routing = new LbRouting(forms);
   const certificate = new HttpCertificate({ config, clock, random, logger });
   const app = createApp(config, { sessions, tried, routing, forms, clock, random, tls: certificate.options() });
@@ -161,6 +162,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
       return { url: http.url, metrics: metricsServer.address };
     },
     stop: () => http.stop(),
+    inject: app.inject.bind(app),
   };
 }
 

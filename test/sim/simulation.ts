@@ -4,20 +4,26 @@
  */
 import { isFinal } from '@slipway/core/domain/jobs/job-state';
 import { createLogger } from '@slipway/kit/log/logger';
+import { AgentMachine } from './agent/agent-machine.ts';
+import { agentKeyOf } from './agent/sim-agent.ts';
 import type { Counted, HistoryEvent } from './checker/history.ts';
 import { Gate } from './database/gate.ts';
 import type { PlainConnection, SimServer } from './database/sim-server.ts';
+import { SimNetwork } from './network/sim-network.ts';
 import { askReplica } from './parts/ask-replica.ts';
 import { WARM_ENDPOINT } from './parts/client.ts';
 import { Crowd } from './parts/crowd.ts';
 import { IdleSampler } from './parts/idle-sampler.ts';
+import { countRows, prepareInstallation } from './parts/installation.ts';
 import { SimMachine } from './parts/machine.ts';
 import { Meddler } from './parts/meddler.ts';
 import { Nemesis } from './parts/nemesis.ts';
 import { SimReplica } from './parts/replica.ts';
 import { SHORT_ENDPOINT } from './parts/short-client.ts';
+import { Facades } from './parts/sim-facade.ts';
+import type { Machine } from './parts/sim-worker.ts';
 import { receiver } from './parts/webhook-receiver.ts';
-import { type Being, NATURE } from './world/being.ts';
+import { NATURE } from './world/being.ts';
 import { World } from './world/world.ts';
 
 interface RunOptions {
@@ -44,13 +50,14 @@ export interface RunResult {
   trace: readonly string[];
 }
 
-const REPLICAS = 2;
-const MACHINES = 3;
+/** Where the replicas listen. */
+const ADDRESSES = ['127.0.0.1:7001', '127.0.0.1:7002'];
+/** Two machines with agents of this repository, and one that lies. */
+const MACHINES = ['machine00001', 'machine00002'];
+const LIAR = 'machine00003';
 /** Endpoints of the clients of all kinds. */
 const USUAL_ENDPOINTS = [WARM_ENDPOINT, 'endpoint000002'];
 const ENDPOINTS = [...USUAL_ENDPOINTS, SHORT_ENDPOINT];
-/** Workers that an endpoint always has. */
-const WORKERS_MIN = [1, 0, 2];
 /** Everything must be over so many virtual milliseconds after the last fault. */
 const CALM_MS_MAX = 120_000;
 /** A run with faults takes at most so long. */
@@ -73,7 +80,10 @@ export class Simulation {
   readonly #history: HistoryEvent[] = [];
   readonly #replicas: SimReplica[] = [];
   readonly #crowd: Crowd;
-  readonly #machines: SimMachine[] = [];
+  readonly #network: SimNetwork;
+  readonly #facades: Facades;
+  readonly #machines: Machine[] = [];
+  #liar!: SimMachine;
   readonly #gate: Gate;
   readonly #admin: PlainConnection;
   readonly #nemesis: Nemesis;
@@ -82,6 +92,7 @@ export class Simulation {
   /** Counts that core gives at the end, by endpoint. */
   readonly #counted = new Map<string, Counted['counted']>();
   #spawned = 0;
+  readonly #logger = createLogger('sim', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
 
   /** Runs one seed on a server. */
   static async run(server: SimServer, options: RunOptions): Promise<RunResult> {
@@ -100,20 +111,22 @@ export class Simulation {
     this.#admin = admin;
     const world = new World(options.seed, options.keepsTrace);
     this.#world = world;
+    this.#network = new SimNetwork(world);
+    const network = this.#network;
+    this.#facades = new Facades({ world, network, addresses: ADDRESSES, logger: this.#logger });
+    this.#network.mayReach = (_, address) => this.#nemesis.phase !== 'deaf' || this.#living()[0]?.address === address;
     this.#gate = new Gate({
       world,
       path,
       database,
       admin,
-      chooseFault: (sql, runs) => this.#nemesis.chooseFault(sql, runs),
+      chooseFault: (...statement) => this.#nemesis.chooseFault(...statement),
       noticeMs: () => this.#nemesis.noticeMs(),
       kill: (owner, why) => this.#kill(owner as SimReplica, why),
     });
     this.#gate.clockErrorMs = world.between(-3_000, 3_000);
     const parts = {
-      world,
-      gate: this.#gate,
-      machines: this.#machines,
+      ...{ world, network, gate: this.#gate, machines: this.#machines, facades: this.#facades },
       replicas: () => this.#living(),
       kill: async (replica: SimReplica, why: string) => {
         world.fault(why, replica.name);
@@ -129,30 +142,27 @@ export class Simulation {
       record: (event) => this.#record(event),
       isCalled: (job) => this.#called.has(job),
       strike: (replica) => this.#nemesis.strikeAt(replica),
+      facades: () => this.#facades.living,
       farReplicas: () => this.#living().slice(-1),
       onPhase: (phase) => {
         this.#nemesis.phase = phase;
-        if (phase === 'deaf') for (const { link } of this.#machines) link?.cut();
+        if (phase !== 'deaf') return;
+        this.#network.separate();
+        this.#liar.cut();
       },
     });
   }
 
   async #run(): Promise<RunResult> {
     const world = this.#world;
-    await this.#prepare();
+    const machines = MACHINES.map((id) => ({ id, key: agentKeyOf(id) }));
+    await prepareInstallation(this.#admin, ENDPOINTS, machines);
     receiver.receive = (url, body) => this.#receive(url, body);
     world.after(0, NATURE, () => {
-      for (let n = 0; n < REPLICAS; n += 1) this.#spawn();
+      for (const address of ADDRESSES) this.#spawn(address);
+      this.#startMachines();
+      this.#facades.begin();
     });
-    for (let n = 1; n <= MACHINES; n += 1)
-      this.#machines.push(
-        new SimMachine({
-          id: `machine${String(n).padStart(5, '0')}`,
-          world,
-          replicas: () => (this.#nemesis.phase === 'deaf' ? this.#living().slice(0, 1) : this.#living()),
-          record: (event) => this.#record(event),
-        }),
-      );
     this.#crowd.begin();
     this.#meddler = new Meddler({
       ...this.#asking,
@@ -185,10 +195,18 @@ export class Simulation {
     return this.#end(recoveryMs);
   }
 
+  #startMachines(): void {
+    const parts = { world: this.#world, record: (event: HistoryEvent) => this.#record(event) };
+    const replicas = (): SimReplica[] => (this.#nemesis.phase === 'deaf' ? this.#living().slice(0, 1) : this.#living());
+    this.#liar = new SimMachine({ ...parts, id: LIAR, replicas });
+    const own = { ...parts, network: this.#network, addresses: ADDRESSES, logger: this.#logger };
+    this.#machines.push(...MACHINES.map((id) => new AgentMachine({ ...own, id })), this.#liar);
+  }
+
   async #end(recoveryMs: number | undefined): Promise<RunResult> {
     const world = this.#world;
     for (const [endpoint, counted] of this.#counted) {
-      const truth = await this.#countRows(endpoint);
+      const truth = await countRows(this.#admin, endpoint);
       this.#record({ is: 'counted', atMs: world.nowMs, endpoint, counted, truth });
     }
     for (const replica of this.#replicas) {
@@ -208,19 +226,6 @@ export class Simulation {
     };
   }
 
-  async #prepare(): Promise<void> {
-    const endpoints = ENDPOINTS.map(
-      (id, n) => `INSERT INTO endpoint (id, account_id, name, template_id, compute_type, gpu_count, retry_limit,
-        workers_min, workers_max, worker_concurrency, idle_timeout_seconds)
-        VALUES ('${id}', 'account', '${id}', 'template', 'CPU', 0, 10, ${WORKERS_MIN[n]!}, 4, ${n + 1}, 5);`,
-    );
-    await this.#admin.query(
-      `INSERT INTO account (id, name) VALUES ('account', 'account');
-       INSERT INTO template (id, account_id, name, start_command) VALUES ('template', 'account', 'template', '{run}');
-       ${endpoints.join('\n')}`,
-    );
-  }
-
   #record(event: HistoryEvent): void {
     this.#history.push(event);
   }
@@ -229,12 +234,11 @@ export class Simulation {
     return this.#replicas.filter(({ dead, isUp }) => !dead && isUp);
   }
 
-  #spawn(): void {
-    const world = this.#world;
-    const being: Being = { name: `replica${(this.#spawned += 1)}`, dead: false };
-    const logger = createLogger('sim', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
-    const host = `${being.name}-${this.#options.seed}.sim`;
-    const replica = new SimReplica(being.name, host, world, logger);
+  #spawn(address: string): void {
+    const name = `replica${(this.#spawned += 1)}`;
+    const host = `${name}-${this.#options.seed}.sim`;
+    const parts = { world: this.#world, network: this.#network, logger: this.#logger };
+    const replica = new SimReplica({ name, host, address }, parts);
     this.#gate.open(replica, host);
     this.#replicas.push(replica);
   }
@@ -245,10 +249,9 @@ export class Simulation {
     replica.die();
     world.note(replica.name, why);
     await this.#gate.end(replica);
-    for (const { link } of this.#machines) {
-      if (link?.replica === replica && !link.isSilent) world.after(world.between(0, 5), NATURE, () => link.cut());
-    }
-    world.after(world.between(RESPAWN_MS.least, RESPAWN_MS.most), NATURE, () => this.#spawn());
+    this.#liar.left(replica);
+    this.#network.died(replica);
+    world.after(world.between(RESPAWN_MS.least, RESPAWN_MS.most), NATURE, () => this.#spawn(replica.address));
   }
 
   get #asking() {
@@ -287,14 +290,5 @@ export class Simulation {
       const { inQueue, inProgress } = answer.value.jobs;
       this.#counted.set(endpoint, { inQueue, inProgress });
     }
-  }
-
-  async #countRows(endpoint: string): Promise<Counted['truth']> {
-    const rows = await this.#admin.query(
-      `SELECT state, count(*) FROM job WHERE endpoint_id = '${endpoint}' AND state IN ('IN_QUEUE', 'IN_PROGRESS')
-        GROUP BY state`,
-    );
-    const of = (state: string): number => Number(rows.find(([name]) => name === state)?.[1] ?? 0);
-    return { inQueue: of('IN_QUEUE'), inProgress: of('IN_PROGRESS') };
   }
 }

@@ -37,6 +37,7 @@ function isForgotten({ acknowledged }: Story, { attempt }: Started): boolean {
 /** No attempt follows the one that ended the job. */
 export const noLaterAttempt: StoryRule = (story) =>
   story.seen.filter(isEnd).map(({ state, attempt, fromMs }) => {
+    if (attempt < 0) return undefined;
     const later = story.started.find((begin) => begin.attempt > attempt);
     if (!later || mayBeRetried(story, 0, Math.max(later.atMs, fromMs))) return undefined;
     if (isForgotten(story, later) || isMadeAnew(story, 0, Infinity)) return undefined;

@@ -39,6 +39,7 @@ export interface Seen {
   atMs: number;
   job: string;
   state: JobState | null;
+  /** -1: the answer does not name it. */
   attempt: number;
   /** `undefined`: the answer has none, whatever the job's is. */
   output: string | undefined;

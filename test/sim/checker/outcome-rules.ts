@@ -53,7 +53,9 @@ export const handlersOutput: StoryRule = ({ seen, ended }) =>
     if (state !== 'COMPLETED' || output === undefined) return undefined;
     const end = ended.find(({ token, how }) => how === 'COMPLETED' && token === tokenOf(output));
     if (!end || end.atMs > atMs) return { text: `is COMPLETED with ${output}, which no handler returned` };
-    return end.attempt === attempt ? undefined : { text: `is at attempt ${attempt} with output of ${end.attempt}` };
+    return attempt < 0 || end.attempt === attempt
+      ? undefined
+      : { text: `is at attempt ${attempt} with output of ${end.attempt}` };
   });
 
 /** States follow each other as the table of transitions says, and attempts only grow. */
@@ -63,7 +65,7 @@ export const transitions: StoryRule = (story) =>
     if (isMadeAnew(story, a.fromMs, b.atMs)) return undefined;
     if (a.state === null) return b.state === null ? undefined : { text };
     if (b.state === null) return undefined;
-    if (b.attempt < a.attempt) return { text: `was at attempt ${a.attempt}, and is at ${b.attempt}` };
+    if (b.attempt >= 0 && b.attempt < a.attempt) return { text: `was at attempt ${a.attempt}, and is at ${b.attempt}` };
     if (!isEnd(a) || a.state === b.state) return undefined;
     const mayMove = a.state === 'FAILED' || a.state === 'TIMED_OUT';
     return mayMove && mayBeRetried(story, a.fromMs, b.atMs) ? undefined : { text };
@@ -120,6 +122,7 @@ export const retriedInBulk: StoryRule = (story) =>
     .map(({ fromMs, atMs }) => {
       const before = story.seen.findLast((seen) => seen.atMs < fromMs);
       const after = story.seen.find((seen) => seen.fromMs >= atMs!);
-      const isLeft = before?.state === 'FAILED' && after?.state === 'FAILED' && before.attempt === after.attempt;
+      const isSame = before !== undefined && before.attempt >= 0 && before.attempt === after?.attempt;
+      const isLeft = isSame && before.state === 'FAILED' && after.state === 'FAILED';
       return isLeft ? { text: `is still FAILED after a bulk retry that ended at ${atMs}` } : undefined;
     });

@@ -23,8 +23,8 @@ interface GateOptions {
   path: string;
   database: string;
   admin: PlainConnection;
-  /** Returns the fault that strikes at a statement. `runs`: it is run, not only described. */
-  chooseFault(sql: string, runs: boolean): StatementFault | undefined;
+  /** Returns the fault that strikes at a statement of a replica. `runs`: it is run, not only described. */
+  chooseFault(sql: string, runs: boolean, owner: Being): StatementFault | undefined;
   /** Returns the milliseconds until a notification arrives, or `undefined` to drop it. */
   noticeMs(): number | undefined;
   /** Kills the replica of a connection. */
@@ -37,6 +37,8 @@ const ANSWER_MS = 12;
 const SILENT_TRANSACTION_MS = 20_000;
 const SILENT_LISTENER_MS = 10_000;
 const LATENCY_MS = { least: 0.1, most: 2 };
+/** How long a late statement is under way to the server. */
+const LATE_MS = { least: 30, most: 600 };
 /** How long an answer of a slow database takes, in virtual milliseconds. */
 const SLOW_MS = { least: 4_000, most: 8_000 };
 
@@ -149,9 +151,17 @@ export class Gate {
     const part = connection.waiting.shift();
     if (!part) return;
     if (part.ends === 'NONE') return void (await this.#end(connection));
-    const { world, chooseFault, kill } = this.#options;
-    const fault = connection.hasLoggedIn ? chooseFault(part.sql, part.ends === 'READY') : undefined;
+    const { world, chooseFault } = this.#options;
+    const { owner } = connection;
+    const fault = connection.hasLoggedIn ? chooseFault(part.sql, part.ends === 'READY', owner) : undefined;
     if (fault) world.fault(fault, connection.name, nameOf(part.sql));
+    if (fault !== 'statement late') return this.#run(connection, part, fault);
+    world.perform(world.between(LATE_MS.least, LATE_MS.most), owner, () => this.#run(connection, part, undefined));
+  }
+
+  async #run(connection: GateConnection, part: Part, fault: StatementFault | undefined): Promise<void> {
+    if (connection.isGone || connection.isSilent) return;
+    const { world, kill } = this.#options;
     if (fault === 'killed before a statement') return kill(connection.owner, fault);
     if (fault === 'cut before a statement') return this.cut(connection);
     if (fault === 'silent connection') return this.silence(connection);

@@ -78,12 +78,23 @@ export class SimSocket extends EventEmitter {
   }
 }
 
+/** Listens without a socket: facades get their requests by `inject`. */
+function listen(this: net.Server): net.Server {
+  process.nextTick(() => this.emit('listening'));
+  return this;
+}
+
 /**
- * Makes the driver use these sockets from now on. The process must do nothing else with sockets of its own making.
- * Returns a function that undoes it.
+ * Makes the driver use these sockets from now on, and servers listen without any. The process must do nothing else with
+ * sockets of its own making. Returns a function that undoes it.
  */
 export function useSimSockets(): () => void {
-  const { Socket } = net;
+  const { Socket, Server } = net;
+  const { listen: listenReally, address } = Server.prototype;
   Object.assign(net, { Socket: SimSocket });
-  return () => Object.assign(net, { Socket });
+  Object.assign(Server.prototype, { listen, address: () => ({ address: '127.0.0.1', family: 'IPv4', port: 1 }) });
+  return () => {
+    Object.assign(net, { Socket });
+    Object.assign(Server.prototype, { listen: listenReally, address });
+  };
 }

@@ -3,6 +3,7 @@ export const STATEMENT_FAULTS = [
   'killed before a statement',
   'killed after a commit',
   'cut before a statement',
+  'statement late',
   'answer lost',
   'answer late',
   'error 40001',

@@ -5,11 +5,20 @@ import type { Being } from '../world/being.ts';
 import type { World } from '../world/world.ts';
 import type { SimReplica } from './replica.ts';
 
+/** A replica, or a facade that asks one. */
+export interface Asked {
+  readonly name: string;
+  readonly calls: Pick<JobCalls, 'submit' | 'submitAndWait' | 'get' | 'cancel' | 'retry'>;
+  readonly isFacade?: boolean;
+  onDeath(listener: () => void): void;
+  onCut?(listener: () => void): void;
+}
+
 /** What a call needs. */
-export interface Asking {
+export interface Asking<One extends Asked = SimReplica> {
   world: World;
   /** Replicas that can be reached. */
-  replicas(): readonly SimReplica[];
+  replicas(): readonly One[];
 }
 
 /** How a call ended. `unknown`: no answer came in time. */
@@ -26,22 +35,22 @@ const CALL_MS = 6_000;
 /** How long a facade takes to notice that its core has died, in milliseconds. */
 const NOTICE_MS = { least: 0, most: 5 };
 
-interface AskOptions {
+interface AskOptions<One> {
   /** The caller gives up after so many milliseconds. Default: 6 s. */
   ms?: number;
-  /** Like a facade, the caller notices at once that the replica has died. Default: false. */
-  noticesDeath?: boolean;
+  /** Like a facade, the caller notices at once that its stream to the replica has broken. Default: false. */
+  noticesCut?: boolean;
   /** Receives the replica that is asked. */
-  onAsked?(replica: SimReplica): void;
+  onAsked?(replica: One): void;
   /** Receives the call, which may take effect after its caller has given up. */
   sends?: Send[];
 }
 
 /** Makes a call at some replica. */
-export async function askReplica<Value>(
-  { world, replicas }: Asking,
-  call: (calls: JobCalls) => Promise<Value>,
-  { ms = CALL_MS, noticesDeath = false, onAsked, sends }: AskOptions = {},
+export async function askReplica<Value, One extends Asked>(
+  { world, replicas }: Asking<One>,
+  call: (calls: One['calls']) => Promise<Value>,
+  { ms = CALL_MS, noticesCut = false, onAsked, sends }: AskOptions<One> = {},
 ): Promise<Answer<Value>> {
   const living = replicas();
   if (living.length === 0) return 'unknown';
@@ -55,8 +64,8 @@ export async function askReplica<Value>(
       resolve(answer);
     };
     world.after(ms, patience, () => done('unknown'));
-    if (noticesDeath)
-      replica.onDeath(() => {
+    if (noticesCut)
+      replica.onCut?.(() => {
         if (patience.dead) return;
         world.after(world.between(NOTICE_MS.least, NOTICE_MS.most), patience, () => done('unknown'));
       });
@@ -70,10 +79,11 @@ export async function askReplica<Value>(
   });
 }
 
-/** Adds a send that begins now. Returns what ends it; so does the death of its replica. */
-function addSend(sends: Send[], world: World, replica: SimReplica): () => void {
+/** Adds a send that begins now. Returns what ends it; so does the death of its replica. That of a facade never ends. */
+function addSend(sends: Send[], world: World, replica: Asked): () => void {
   const send: Send = { atMs: world.nowMs, overMs: undefined };
   sends.push(send);
+  if (replica.isFacade) return () => undefined;
   const over = (): void => {
     send.overMs ??= world.nowMs;
   };

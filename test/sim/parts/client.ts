@@ -4,18 +4,21 @@
  */
 
 import { ANNOUNCED_STATES, isFinal, type JobState } from '@slipway/core/domain/jobs/job-state';
-import type { JobCalls } from '@slipway/core/jobs/job-engine';
 import type { ChunkCursor } from '@slipway/core/jobs/read/chunk-page';
 import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
 import type { HistoryEvent, Send } from '../checker/history.ts';
 import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
-import type { Answer, Asking } from './ask-replica.ts';
+import type { Answer, Asked, Asking } from './ask-replica.ts';
 import { askReplica } from './ask-replica.ts';
 import { JobView } from './job-view.ts';
 import type { SimInput } from './sim-worker.ts';
 
-export interface ClientOptions extends Asking {
+export interface ClientOptions extends Asking<Asked> {
+  /** Calls that only replicas answer. */
+  core: Asking;
+  /** It uses the queue API: there requests have no id, and a submission without a key is made once. Default: false. */
+  isPublic?: boolean;
   record(event: HistoryEvent): void;
   /** Returns whether a webhook of the job has come. */
   isCalled(job: string): boolean;
@@ -110,10 +113,11 @@ export class SimClient {
 
   async #submit(): Promise<void> {
     const { world, record } = this.#options;
-    const { endpoint, request, key, input, isSync, webhook, ttlMs, executionTimeoutMs, lowPriority } = this.#plan;
+    const { endpoint, key, input, isSync, webhook, ttlMs, executionTimeoutMs, lowPriority } = this.#plan;
+    const request = this.#options.isPublic ? '' : this.#plan.request;
     const submission = {
       endpointId: endpoint,
-      requestId: request,
+      requestId: this.#plan.request,
       kind: isSync ? ('SYNC' as const) : ('ASYNC' as const),
       input: Buffer.from(JSON.stringify(input)),
       webhook: webhook ? `http://hooks.sim/${endpoint}` : '',
@@ -124,10 +128,13 @@ export class SimClient {
     };
     const firstMs = world.nowMs;
     const sends: Send[] = [];
-    for (;;) {
+    for (let tries = 1; ; tries += 1) {
       const fromMs = world.nowMs;
-      world.note(this.#name, 'submits', request);
+      world.note(this.#name, 'submits', this.#plan.request);
       const never = new WaitStopper();
+      // Another try without a key is another job.
+      if (this.#options.isPublic && key === '')
+        submission.input = Buffer.from(JSON.stringify({ ...input, client: `${input.client}.${tries}` }));
       const answer = await askReplica(
         this.#options,
         (calls) => (isSync ? calls.submitAndWait(submission, never) : calls.submit(submission)),
@@ -168,7 +175,9 @@ export class SimClient {
     let cursor: ChunkCursor = { attempt: 0, number: 0 };
     for (;;) {
       const after = cursor;
-      const answer = await this.#ask((calls) => calls.readChunks(key, { cursor, waitMs: 1_000, limit: 3 }, never));
+      const answer = await askReplica(this.#options.core, (calls) =>
+        calls.readChunks(key, { cursor, waitMs: 1_000, limit: 3 }, never),
+      );
       if (answer !== 'unknown' && 'error' in answer && answer.error.reason === 'JOB_NOT_FOUND') return;
       if (answer === 'unknown' || !('value' in answer)) {
         await this.#rest();
@@ -184,7 +193,7 @@ export class SimClient {
     }
   }
 
-  #ask<Value>(call: (calls: JobCalls) => Promise<Value>): Promise<Answer<Value>> {
+  #ask<Value>(call: (calls: Asked['calls']) => Promise<Value>): Promise<Answer<Value>> {
     return askReplica(this.#options, call);
   }
 

@@ -6,17 +6,21 @@ import type { Phase } from './nemesis.ts';
 import type { ShortClientOptions } from './short-client.ts';
 import { ShortClient } from './short-client.ts';
 
-interface CrowdOptions extends ClientOptions, ShortClientOptions {
+interface CrowdOptions extends Omit<ClientOptions, 'replicas' | 'core'>, ShortClientOptions {
   /** Endpoints of clients of all kinds. */
   endpoints: readonly string[];
+  /** Facades that answer. */
+  facades: ClientOptions['replicas'];
   /** The replica without agents, while no notification arrives. */
-  farReplicas: ClientOptions['replicas'];
+  farReplicas: ShortClientOptions['replicas'];
   /** Receives how faults strike from now on. */
   onPhase(phase: Phase): void;
   /** Number of clients, without those with short jobs. */
   count: number;
 }
 
+/** Share of clients that use the queue API. */
+const PUBLIC_SHARE = 0.35;
 /** Pause between two groups of clients that come, in milliseconds. */
 const ARRIVAL_MS = { least: 50, most: 2_000 };
 /**
@@ -60,9 +64,11 @@ export class Crowd {
     const { world, endpoints } = this.#options;
     const size = 1 + Math.floor(world.fraction() * 5);
     for (let n = 0; n < size && !this.#hasAll; n += 1) {
-      const client = new SimClient(this.#options, world.one(endpoints), this.#nextName);
+      const isPublic = world.chance(PUBLIC_SHARE);
+      const options = this.#optionsOf(isPublic ? { isPublic, replicas: this.#options.facades } : {});
+      const client = new SimClient(options, world.one(endpoints), this.#nextName);
       this.#clients.push(client);
-      if (client.hasKey) this.#clients.push(new SimClient(this.#options, client.endpoint, this.#nextName, client));
+      if (client.hasKey) this.#clients.push(new SimClient(options, client.endpoint, this.#nextName, client));
     }
     world.after(world.between(ARRIVAL_MS.least, ARRIVAL_MS.most), NATURE, () => {
       if (this.#hasAll) this.#beginShort(SHORT_GROUPS);
@@ -95,7 +101,7 @@ export class Crowd {
 
   #comeDeaf(left: number): void {
     const { world, endpoints, onPhase, farReplicas: replicas } = this.#options;
-    this.#clients.push(new SimClient({ ...this.#options, replicas }, world.one(endpoints), this.#nextName));
+    this.#clients.push(new SimClient(this.#optionsOf({ replicas }), world.one(endpoints), this.#nextName));
     world.after(world.between(DEAF_PAUSE_MS.least, DEAF_PAUSE_MS.most), NATURE, () => {
       if (left > 1) return this.#comeDeaf(left - 1);
       this.isWhole = true;
@@ -111,6 +117,10 @@ export class Crowd {
       if (left > 1) this.#comeShort(left - 1, then);
       else then();
     });
+  }
+
+  #optionsOf(own: Partial<ClientOptions>): ClientOptions {
+    return { ...this.#options, core: this.#options, ...own };
   }
 
   get #hasAll(): boolean {

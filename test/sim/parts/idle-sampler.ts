@@ -3,12 +3,12 @@ import type { HistoryEvent } from '../checker/history.ts';
 import type { PlainConnection } from '../database/sim-server.ts';
 import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
-import type { SimMachine } from './machine.ts';
+import type { Machine } from './sim-worker.ts';
 
 interface IdleSamplerOptions {
   world: World;
   endpoints: readonly string[];
-  machines: readonly SimMachine[];
+  machines: readonly Machine[];
   admin: PlainConnection;
   record(event: HistoryEvent): void;
   isCalm(): boolean;

@@ -2,10 +2,10 @@
 import type { Job } from '@slipway/core/domain/jobs/job';
 import { isFinal, type JobState } from '@slipway/core/domain/jobs/job-state';
 import type { Changed, HistoryEvent } from '../checker/history.ts';
-import type { Answer, Asking } from './ask-replica.ts';
+import type { Answer, Asked, Asking } from './ask-replica.ts';
 import { askReplica, isDecided } from './ask-replica.ts';
 
-interface JobViewOptions extends Asking {
+interface JobViewOptions extends Asking<Asked> {
   record(event: HistoryEvent): void;
 }
 

@@ -13,17 +13,19 @@ import { DesiredState, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_s
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Ended } from '../checker/history.ts';
 import type { Being } from '../world/being.ts';
+import { NATURE } from '../world/being.ts';
 import { Deliveries } from './deliveries.ts';
 import { Liar } from './liar.ts';
+import type { SimReplica } from './replica.ts';
 import { SimLease, SimLink } from './sim-link.ts';
-import type { Execution, SimInput, SimMachineOptions, SimWorker } from './sim-worker.ts';
-import { machineFacts, nameOf, reportOf } from './sim-worker.ts';
+import type { Execution, Machine, SimInput, SimMachineOptions, SimWorker } from './sim-worker.ts';
+import { machineFacts, nameOf, newWorker, reportOf } from './sim-worker.ts';
 
 const START_MS = { least: 50, most: 600 };
 const RECONNECT_MS = { least: 50, most: 1_000 };
 const RESTART_MS = { least: 200, most: 3_000 };
 
-export class SimMachine {
+export class SimMachine implements Machine {
   readonly id: string;
   readonly #options: SimMachineOptions;
   /** The process of its agent. */
@@ -48,7 +50,6 @@ export class SimMachine {
     this.#begin();
   }
 
-  /** Its workers that are ready and hold nothing, by endpoint. */
   idleWorkers(endpointId: string): number {
     if (!this.#welcome) return 0;
     return [...this.#workers.values()].filter(
@@ -56,37 +57,44 @@ export class SimMachine {
     ).length;
   }
 
-  /** Attempts that run. */
   get running(): AttemptRef[] {
     return [...this.#workers.values()].flatMap(({ held }) => [...held.values()].map(({ ref }) => ref));
   }
 
-  /** It has outcomes that core has not acknowledged. */
   get owesOutcomes(): boolean {
     return this.#spool.size > 0;
   }
 
-  /** Says what is not true of an attempt of its own that is over, or of another machine's. */
   lie(others: readonly AttemptRef[]): void {
     this.#liar.lie(others);
   }
 
-  get link(): SimLink | undefined {
-    return this.#link;
+  cut(): boolean {
+    const link = this.#link;
+    link?.cut();
+    return link !== undefined;
   }
 
-  /** Its agent runs. */
+  silence(): boolean {
+    return this.#link !== undefined && (this.#link.isSilent = true);
+  }
+
+  /** Breaks its session with a replica that has died. */
+  left(replica: SimReplica): void {
+    const { world } = this.#options;
+    const link = this.#link;
+    if (link?.replica === replica && !link.isSilent) world.after(world.between(0, 5), NATURE, () => link.cut());
+  }
+
   get isUp(): boolean {
     return !this.#life.dead;
   }
 
-  /** Kills its agent and all handlers. `losesDisk`: the power failed, and what was on its disk is lost too. */
   die(losesDisk: boolean): void {
     const { world } = this.#options;
     this.#killAll();
     this.#life.dead = true;
     this.#workers.clear();
-    // The pieces of an attempt are on the disk beside its outcome.
     if (losesDisk) for (const kept of [this.#spool, this.#pieces]) kept.clear();
     const link = this.#link;
     this.#link = undefined;
@@ -180,16 +188,10 @@ export class SimMachine {
       if (now === undefined) this.#stopWorker(worker);
       else if (now === DesiredState.DRAIN) this.#drain(worker);
     }
-    for (const { workerId, endpointId, desired: state, spec } of desired) {
-      if (this.#workers.has(workerId)) continue;
-      const worker: SimWorker = {
-        id: workerId,
-        endpointId,
-        concurrency: spec?.concurrency ?? 1,
-        state: WorkerState.INITIALIZING,
-        held: new Map(),
-      };
-      if (state === DesiredState.RUN) this.#startWorker(worker);
+    for (const request of desired) {
+      if (this.#workers.has(request.workerId)) continue;
+      const worker = newWorker(request);
+      if (request.desired === DesiredState.RUN) this.#startWorker(worker);
       else this.#link?.send({ workers: [reportOf({ ...worker, state: WorkerState.STOPPED })] });
     }
   }

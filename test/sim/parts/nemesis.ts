@@ -2,15 +2,20 @@
 import type { Gate } from '../database/gate.ts';
 import type { StatementFault } from '../database/statement-faults.ts';
 import { KILLS, STATEMENT_FAULTS } from '../database/statement-faults.ts';
+import type { SimNetwork } from '../network/sim-network.ts';
+import type { Being } from '../world/being.ts';
 import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
-import type { SimMachine } from './machine.ts';
 import type { SimReplica } from './replica.ts';
+import type { Facades } from './sim-facade.ts';
+import type { Machine } from './sim-worker.ts';
 
 interface NemesisOptions {
   world: World;
   gate: Gate;
-  machines: readonly SimMachine[];
+  machines: readonly Machine[];
+  network: SimNetwork;
+  facades: Facades;
   replicas(): readonly SimReplica[];
   kill(replica: SimReplica, why: string): Promise<void>;
 }
@@ -18,6 +23,8 @@ interface NemesisOptions {
 const WRITES = /\b(INSERT|UPDATE|DELETE)\b/;
 /** Pause between two faults at moments, in milliseconds: usually, and where most faults are kills. */
 const PAUSE_MS = { least: 40, most: 560, mostOfKills: 160 };
+/** Share of faults at random times that strike a facade. */
+const FACADE_SHARE = 0.06;
 /** Share of kills among the faults with `--kills`, at statements and at random times. */
 const KILL_SHARE = 0.6;
 const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
@@ -44,7 +51,10 @@ const WRITES_EARLY_RUNS = /ended AS \(\s*INSERT INTO job/;
  */
 const EARLY_SHARE = 0.4;
 const EARLY_KILL_SHARE = 0.5;
-const EARLY_FAULTS = ['error 53100', 'error 53100', 'error 40001', 'answer lost'] as const satisfies StatementFault[];
+const EARLY_FAULTS = [
+  ...(['error 53100', 'error 53100', 'error 40001', 'answer lost'] as const),
+  ...(['statement late', 'statement late'] as const),
+] as const satisfies StatementFault[];
 
 export class Nemesis {
   readonly #options: NemesisOptions;
@@ -93,14 +103,17 @@ export class Nemesis {
   }
 
   /** See GateOptions.chooseFault. */
-  chooseFault(sql: string, runs: boolean): StatementFault | undefined {
+  chooseFault(sql: string, runs: boolean, owner: Being): StatementFault | undefined {
     const { world } = this.#options;
     if (this.isOver || this.phase === 'rest' || this.phase === 'deaf') return undefined;
     if (this.#share > 0 && runs && TAKES_WEBHOOKS.test(sql) && world.chance(WEBHOOK_SHARE))
       return 'killed after a commit';
     if (this.phase === 'short' && runs && WRITES_EARLY_RUNS.test(sql) && world.chance(EARLY_SHARE)) {
-      world.after(0, NATURE, () => this.#killOwing());
-      return world.one(EARLY_FAULTS);
+      const fault = world.one(EARLY_FAULTS);
+      // Their facades submit again, and another replica may run the jobs before this statement comes.
+      if (fault === 'statement late') world.after(0, NATURE, () => (owner as SimReplica).cutStreams());
+      else world.after(0, NATURE, () => this.#killOwing());
+      return fault;
     }
     if (!world.chance(this.phase === 'short' ? STEP_SHARE : this.#share)) return undefined;
     const fault = this.#isKill() ? world.one(KILLS) : world.one(STATEMENT_FAULTS);
@@ -120,16 +133,23 @@ export class Nemesis {
 
   async #strike(): Promise<void> {
     const { world, machines, replicas, kill } = this.#options;
+    if (world.chance(FACADE_SHARE)) return this.#strikeFacade();
     const machine = world.one(machines);
     const living = replicas();
     const u = world.fraction();
     if (u < 0.22 || this.#isKill()) this.#killAgent(machine);
     else if (u < 0.3) this.#cutLink(machine);
-    else if (u < 0.38) this.#silenceLink(machine);
-    else if (u < 0.58) {
+    else if (u < 0.36) this.#silenceLink(machine);
+    else if (u < 0.58 && machine.lie) {
       const others = machines.filter((other) => other !== machine).flatMap(({ running }) => running);
       world.fault('agent lies', machine.id);
       machine.lie(others);
+    } else if (u < 0.42 && machine.fillDisk) {
+      world.fault('disk full', machine.id);
+      machine.fillDisk();
+    } else if (u < 0.44 && machine.startTwin) {
+      world.fault('another agent with one identity', machine.id);
+      machine.startTwin();
     } else if (living.length > 0) {
       if (u < 0.74) await kill(world.one(living), 'killed at a moment');
       else if (u < 0.8) this.#hang(world.one(living));
@@ -137,6 +157,22 @@ export class Nemesis {
       else if (u < 0.97) await this.#restart(0, 'all connections cut');
       else await this.#restart(world.between(200, 4_000), 'database down');
     }
+  }
+
+  #strikeFacade(): void {
+    const { world, network, facades } = this.#options;
+    if (facades.living.length === 0) return;
+    const facade = world.one(facades.living);
+    const connections = network.of(facade);
+    const u = world.fraction();
+    if (u < 0.5 || connections.length === 0) {
+      world.fault('facade killed', facade.name);
+      return facades.kill(facade);
+    }
+    const connection = world.one(connections);
+    world.fault(u < 0.75 ? 'connection of a facade cut' : 'connection of a facade half-open', facade.name);
+    if (u < 0.75) connection.cut();
+    else connection.silence();
   }
 
   #isKill(): boolean {
@@ -149,23 +185,19 @@ export class Nemesis {
       if (machine.owesOutcomes && world.chance(EARLY_KILL_SHARE)) this.#killAgent(machine);
   }
 
-  #killAgent(machine: SimMachine): void {
+  #killAgent(machine: Machine): void {
     if (!machine.isUp) return;
     const losesDisk = this.#options.world.chance(0.3);
     this.#options.world.fault(losesDisk ? 'agent loses power and disk' : 'agent killed', machine.id);
     machine.die(losesDisk);
   }
 
-  #cutLink(machine: SimMachine): void {
-    if (!machine.link) return;
-    this.#options.world.fault('session cut', machine.id);
-    machine.link.cut();
+  #cutLink(machine: Machine): void {
+    if (machine.cut()) this.#options.world.fault('session cut', machine.id);
   }
 
-  #silenceLink(machine: SimMachine): void {
-    if (!machine.link) return;
-    this.#options.world.fault('session silent', machine.id);
-    machine.link.isSilent = true;
+  #silenceLink(machine: Machine): void {
+    if (machine.silence()) this.#options.world.fault('session half-open', machine.id);
   }
 
   #hang(replica: SimReplica): void {

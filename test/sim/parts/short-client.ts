@@ -129,7 +129,7 @@ export class ShortClient {
     };
     const breaks = world.chance(0.2);
     return askReplica(this.#options, (calls) => calls.submitAndWait(submission, new WaitStopper()), {
-      ...{ noticesDeath: true, sends },
+      ...{ noticesCut: true, sends },
       onAsked: (replica) => {
         if (breaks) world.fault('stream of a facade broken', this.#name);
         onAsked(replica);

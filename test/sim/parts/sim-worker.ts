@@ -1,5 +1,5 @@
 /** Workers and attempts of a simulated machine, and how it reports them. */
-import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { AttemptRef, DesiredWorker } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { HistoryEvent } from '../checker/history.ts';
 import type { World } from '../world/world.ts';
@@ -39,6 +39,31 @@ export interface SimWorker {
   held: Map<string, Execution>;
 }
 
+/** A machine, as faults and samples see it. */
+export interface Machine {
+  readonly id: string;
+  /** Its agent runs. */
+  readonly isUp: boolean;
+  /** Attempts that run. */
+  readonly running: AttemptRef[];
+  /** It has outcomes that core has not acknowledged. */
+  readonly owesOutcomes: boolean;
+  /** Returns the number of its workers of an endpoint that wait for jobs. */
+  idleWorkers(endpointId: string): number;
+  /** Breaks its session. Returns false if it has none. */
+  cut(): boolean;
+  /** Makes its session half-open. Returns false if it has none. */
+  silence(): boolean;
+  /** Kills its agent. `losesDisk`: the power fails, and what was on its disk may be lost. */
+  die(losesDisk: boolean): void;
+  /** Says what is not true of an attempt. */
+  lie?(others: readonly AttemptRef[]): void;
+  /** Makes its disk full for a while. */
+  fillDisk?(): void;
+  /** Starts another agent with its identity for a while. */
+  startTwin?(): void;
+}
+
 /** Options of a machine. */
 export interface SimMachineOptions {
   id: string;
@@ -51,6 +76,11 @@ export interface SimMachineOptions {
 /** Returns the name of an attempt. */
 export function nameOf({ jobId, attempt }: AttemptRef): string {
   return `${jobId}/${attempt}`;
+}
+
+/** Returns a worker that begins to start. */
+export function newWorker({ workerId: id, endpointId, spec }: DesiredWorker): SimWorker {
+  return { id, endpointId, concurrency: spec?.concurrency ?? 1, state: WorkerState.INITIALIZING, held: new Map() };
 }
 
 /** Returns a worker as its machine reports it. */

@@ -28,7 +28,8 @@ export function realPause(ms: number): Promise<void> {
 /** Takes the place of the process's own time. */
 interface TimeSource {
   readonly nowMs: number;
-  fraction(): number;
+  /** Randomness of libraries: what they take must not change what happens in the world. */
+  libraryFraction(): number;
   after(ms: number, of: Being, run: () => void): { cancel(): void };
 }
 
@@ -70,7 +71,7 @@ export class ProcessTime {
     };
     Object.assign(globalThis, { setTimeout: begin, clearTimeout: cancel, setImmediate: immediate, clearImmediate });
     Object.defineProperty(performance, 'now', { value: () => world.nowMs, configurable: true });
-    Math.random = () => world.fraction();
+    Math.random = () => world.libraryFraction();
   }
 
   restore(): void {

@@ -16,11 +16,14 @@ interface Event {
 
 /** The virtual instant at which every simulation begins, in milliseconds since 1970. */
 export const BEGIN_MS = Date.UTC(2030, 0, 1);
+/** Least time that a timer takes, in milliseconds: what asks again until a time has passed must get there. */
+const LEAST_MS = 0.001;
 const ID_CHARACTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 export class World {
   readonly seed: number;
   #state: number;
+  #libraryState: number;
   #nowMs = 0;
   #order = 0;
   #events: Event[] = [];
@@ -34,6 +37,7 @@ export class World {
   constructor(seed: number, keepsTrace = false) {
     this.seed = seed;
     this.#state = seed >>> 0;
+    this.#libraryState = ~seed >>> 0;
     this.#lines = keepsTrace ? [] : undefined;
   }
 
@@ -66,11 +70,14 @@ export class World {
 
   /** Returns a number in [0, 1). */
   fraction(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let t = this.#state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+    this.#state = (this.#state + STEP) >>> 0;
+    return fractionOf(this.#state);
+  }
+
+  /** Returns a number in [0, 1) of another sequence. */
+  libraryFraction(): number {
+    this.#libraryState = (this.#libraryState + STEP) >>> 0;
+    return fractionOf(this.#libraryState);
   }
 
   /** Returns true with this probability. */
@@ -105,7 +112,12 @@ export class World {
 
   /** Like `after`, but virtual time stops until `run` resolves. `run` must not wait for a timer. */
   perform(ms: number, of: Being, run: () => Promise<void>): Timer {
-    const event: Event = { atMs: this.#nowMs + Math.max(0, ms), order: (this.#order += 1), run, of };
+    const event: Event = {
+      atMs: this.#nowMs + (ms > 0 ? Math.max(ms, LEAST_MS) : 0),
+      order: (this.#order += 1),
+      run,
+      of,
+    };
     this.#events.push(event);
     return {
       cancel: () => {
@@ -173,4 +185,13 @@ export class World {
   #hex(length: number): string {
     return Array.from({ length }, () => Math.floor(this.fraction() * 16).toString(16)).join('');
   }
+}
+
+const STEP = 0x6d2b79f5;
+
+/** Returns a number in [0, 1) by a state of the generator (mulberry32). */
+function fractionOf(state: number): number {
+  let t = Math.imul(state ^ (state >>> 15), state | 1);
+  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
 }
