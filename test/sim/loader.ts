@@ -9,7 +9,10 @@ import type { Patch } from './planted.ts';
 export function loadForSimulation(patches: readonly Patch[] = []): void {
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier === 'undici' && context.parentURL?.endsWith('/core/singleton-tasks/webhook-caller.ts'))
+      if (
+        specifier === '@slipway/kit/net/node-http' &&
+        context.parentURL?.endsWith('/core/singleton-tasks/webhook-caller.ts')
+      )
         return { url: new URL('./parts/webhook-receiver.ts', import.meta.url).href, shortCircuit: true };
       return next(specifier, context);
     },

@@ -2,10 +2,8 @@
  * Stands for the HTTP client of webhooks in the simulation (loader.ts): a call arrives, or is lost, or is refused, in
  * virtual time.
  */
-interface Reply {
-  statusCode: number;
-  body: { dump(): Promise<void> };
-}
+import { EventEmitter } from 'node:events';
+import { Readable } from 'node:stream';
 
 /** Receives calls. Returns the status of the answer after its time; rejects if the answer is lost. */
 export const receiver = {
@@ -13,11 +11,21 @@ export const receiver = {
 };
 
 export class Agent {
-  async close(): Promise<void> {}
-  async destroy(): Promise<void> {}
+  destroy(): void {}
 }
 
-export async function request(url: string, { body }: { body: Buffer }): Promise<Reply> {
-  const statusCode = await receiver.receive(url, body);
-  return { statusCode, body: { dump: async () => undefined } };
+/** Makes a call, as Node's `request` does. */
+export function request(
+  { href }: URL,
+  _options: object,
+  onAnswer: (answer: Readable & { statusCode: number }) => void,
+): EventEmitter & { end(body: Buffer): void } {
+  const call = new EventEmitter();
+  const end = (body: Buffer): void => {
+    receiver.receive(href, body).then(
+      (statusCode) => onAnswer(Object.assign(Readable.from([]), { statusCode })),
+      (error) => call.emit('error', error),
+    );
+  };
+  return Object.assign(call, { end });
 }
