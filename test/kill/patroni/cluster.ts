@@ -16,7 +16,9 @@ import { descendants } from '../../helpers/system/process-table.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const PATRONI = join(root, '.slipway-test/patroni/bin/patroni');
+const BIN = join(root, '.slipway-test/patroni/bin');
+/** By its interpreter: the first line of a copied program names the folder that it was made in. */
+const PATRONI = [join(BIN, 'python'), join(BIN, 'patroni')] as const;
 const POSTGRESQL = '/usr/lib/postgresql';
 const PASSWORD = 'failover-of-a-test';
 const ASK_MS = 1_000;
@@ -63,7 +65,7 @@ interface PatroniFile {
 export function skipWithoutPatroni(): false | string {
   requireDeclared('patroni');
   if (process.getuid!() !== 0) return 'needs root: it runs database servers as the user postgres';
-  if (!existsSync(PATRONI)) return 'needs Patroni: run `npm run test:python`';
+  if (!existsSync(PATRONI[1])) return 'needs Patroni: run `npm run test:python`';
   if (!existsSync(POSTGRESQL)) return 'needs all programs of PostgreSQL: apt-get install postgresql';
   return skipWithoutKube();
 }
@@ -151,7 +153,7 @@ export class Node {
 
   start(): void {
     const user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
-    const [program = '', ...args] = [...this.#inside, ...user, PATRONI, '../patroni.yml'];
+    const [program = '', ...args] = [...this.#inside, ...user, ...PATRONI, '../patroni.yml'];
     const options = { env: this.#env, cwd: this.#home, stdio: ['ignore', 'pipe', 'pipe'] } as const;
     const child = spawn(program, args, options as never) as ChildProcess;
     for (const stream of [child.stdout!, child.stderr!])
