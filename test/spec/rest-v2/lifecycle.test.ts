@@ -54,15 +54,15 @@ const total = ({ summary: { total, ...counts } }: Workers): boolean =>
 t.test('a job sees the environment with its secret, and workers report their state', async (t) => {
   const { json } = await request('POST', `/v2/${id}/runsync`, { input: { mode: 'env', names: ['GREETING'] } });
   t.match(json, { status: 'COMPLETED', output: { GREETING: 'hello' } });
-  const idle = await waitFor('a worker without a job', async () => {
+  // On a busy machine the job waited longer than queueDelay, and there are two.
+  const idle = await waitFor('only workers without a job', async () => {
     const workers = await read();
-    return workers.summary['idle'] === 1 && workers;
+    return workers.workers.length > 0 && workers.summary['idle'] === workers.workers.length && workers;
   });
   t.ok(total(idle), 'the counts add up');
-  t.match(idle, {
-    endpointVersion: 0,
-    workers: [{ status: 'IDLE', isStale: false, version: 0, dataCenterId: 'EU-RO-1', gpuTypeId: 'NVIDIA L4' }],
-  });
+  t.equal(idle.endpointVersion, 0);
+  const wanted = { status: 'IDLE', isStale: false, version: 0, dataCenterId: 'EU-RO-1', gpuTypeId: 'NVIDIA L4' };
+  for (const worker of idle.workers) t.match(worker, wanted);
 });
 
 t.test('half a second of waiting starts another worker', async (t) => {
