@@ -1,20 +1,19 @@
+// test: kubernetes, patroni, 110 s
 /**
- * By hand: the host of the primary stands still, and then is cut off, while jobs run: it answers nothing and closes no
+ * The host of the primary stands still, and then is cut off, while jobs run: it answers nothing and closes no
  * connection. The other node takes over when Patroni's ttl is over, and the first one returns as its standby, without
  * any step by hand. What it had not copied to the other node was acknowledged to nobody: no job is lost or doubled. One
  * core has both hosts in its URL, the other one a name that is pointed to the new primary.
- *
- *   node test/kill/patroni/silent-primary-main.ts
  */
 import postgres from 'postgres';
 import t from 'tap';
 import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
-import { startHosts } from '../../helpers/net/hosts.ts';
+import { skipWithoutHosts, startHosts } from '../../helpers/net/hosts.ts';
 import { repointedName } from '../../helpers/net/repointed-name.ts';
 import { startProcesses } from '../../helpers/system/processes.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { checkOutcomes, startJobs } from '../jobs-in-flight.ts';
-import { startCluster } from './cluster.ts';
+import { skipWithoutPatroni, startCluster } from './cluster.ts';
 
 /** Jobs that are submitted while the primary is silent. */
 const JOBS = 40;
@@ -22,7 +21,7 @@ const MEND_MS_MAX = 180_000;
 
 t.setTimeout(600_000);
 
-t.test('a primary that falls silent', async (t) => {
+t.test('a primary that falls silent', { skip: skipWithoutHosts() || skipWithoutPatroni() }, async (t) => {
   const hosts = await startHosts(t, ['etcd', 'db-1', 'db-2']);
   const { nodes, primary, isWhole, url, urlAt } = await startCluster(t, { limits: 'replacing', places: hosts });
   const admin = postgres(url('postgres'), { max: 1 });
