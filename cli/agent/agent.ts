@@ -23,10 +23,6 @@ interface AgentCommandOptions extends Partial<Omit<AgentOptions, 'key'>> {
 const CPU_SLOTS_MAX = 10_000;
 const GB_MAX = 100_000;
 const IMAGE_DISK_GB_MAX = 1_000_000;
-/**
- * Default data folder. It must differ from the agent folder of `npm start`, which may run on the same machine: two
- * agents in one folder would be one machine twice.
- */
 
 /** Adds the command. */
 export function addAgent(program: Command, cli: Cli): void {

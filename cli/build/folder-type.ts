@@ -1,4 +1,4 @@
-/** Tells a folder with a handler of jobs from one with an HTTP server, by its files. */
+/** Finds out by its files whether a folder has a handler of jobs or an HTTP server. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBareApp } from '@slipway/kit/host/asgi-app';
@@ -12,8 +12,8 @@ export const PROGRAMS: Readonly<Record<EndpointType.QB | EndpointType.LB, readon
 };
 /** Names of files that say how a folder is built. */
 export const CONTAINERFILES: readonly string[] = ['Containerfile', 'Dockerfile'];
-const IMPORTS_RUNPOD = /^\s*(import|from)\s+runpod\b/m;
-const IMPORTS_SERVER = /^\s*(import|from)\s+(uvicorn|hypercorn|granian|aiohttp|flask|tornado|http\.server)\b/m;
+const IMPORTS_RUNPOD = importOf('runpod');
+const IMPORTS_SERVER = importOf('uvicorn|hypercorn|granian|aiohttp|flask|tornado|http\\.server');
 
 /** Returns why the folder is for a load-balancing endpoint, for people. Empty: it is for a queue. */
 export function whyLoadBalancing(folder: string): string {
@@ -33,4 +33,9 @@ export function importsRunpod(file: string): boolean {
 function isServer(file: string): boolean {
   const text = readFileSync(file, 'utf8');
   return !IMPORTS_RUNPOD.test(text) && (isBareApp(file) || IMPORTS_SERVER.test(text));
+}
+
+/** Returns what matches an import of one of these modules, also behind others in one statement. */
+function importOf(modules: string): RegExp {
+  return new RegExp(`^\\s*(?:from\\s+|import\\s+(?:[^#\\n]*,\\s*)?)(?:${modules})\\b`, 'm');
 }

@@ -17,6 +17,9 @@ const TOKEN_FILE = '/etc/slipway/join-token';
 const DATA_DIR = '/var/lib/slipway-agent';
 const SOCKET = '/var/run/docker.sock';
 
+/** Stands for the address of a core that names none. */
+export const UNKNOWN = 'CORE:50051';
+
 /** The words `slipway machines token --for` takes, with themselves. */
 export const JOIN_FORMS = { command: 'command', systemd: 'systemd', container: 'container' } as const;
 

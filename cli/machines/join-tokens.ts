@@ -7,7 +7,7 @@ import { UsageError } from '../failures.ts';
 import { collect, oneOf, wholeNumber } from '../option-values.ts';
 import { ago } from '../output/words.ts';
 import type { JoinForm } from './join-line.ts';
-import { JOIN_FORMS, joinLine } from './join-line.ts';
+import { JOIN_FORMS, joinLine, UNKNOWN } from './join-line.ts';
 
 interface TokenOptions {
   pool?: string;
@@ -60,7 +60,7 @@ async function createToken(cli: Cli, options: TokenOptions): Promise<void> {
   const { pool = '', location: locations = [], uses: usesMax, ttl: ttlSeconds, address } = options;
   const request = { pool, locations, usesMax, ttlSeconds };
   const { token, text, addresses } = await cli.operator.joins.call((client) => client.createJoinToken, request);
-  const join = address ?? addresses[0] ?? 'CORE:50051';
+  const join = address ?? addresses[0] ?? UNKNOWN;
   const line = joinLine(options.for, { address: join, token: text });
   const machines = token!.usesMax === 1 ? 'one machine' : `${token!.usesMax} machines`;
   const { output } = cli;

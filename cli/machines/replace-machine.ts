@@ -1,12 +1,12 @@
 /** `slipway machines replace`: removes a machine and prints the line by which its successor joins. */
-import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
+import type { MachinePool } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { oneOf } from '../option-values.ts';
 import { count } from '../output/words.ts';
 import type { JoinForm } from './join-line.ts';
-import { JOIN_FORMS, joinLine } from './join-line.ts';
+import { JOIN_FORMS, joinLine, UNKNOWN } from './join-line.ts';
 
 interface ReplaceOptions {
   address?: string;
@@ -34,7 +34,9 @@ async function replaceMachine(cli: Cli, named: string, { address, for: form }: R
   const { machines, joins } = cli.operator;
   const machine = (await machines.call((client) => client.getMachine, { id: named })).status!.machine!;
   const { id, name, pool = '' } = machine;
-  const request = { pool, locations: await ownLocations(cli, machine) };
+  const { pools } = await machines.call((client) => client.listMachinePools, {});
+  const itsPool = pools.find((each) => each.name === pool);
+  const request = { pool, locations: tokenLocations(machine.locations, itsPool) };
   // First the token: where machines cannot join, none is removed.
   const { text, token, addresses } = await joins.call((client) => client.createJoinToken, request);
   const removed = await machines.call(
@@ -42,7 +44,7 @@ async function replaceMachine(cli: Cli, named: string, { address, for: form }: R
     { id, connected: true },
     { waitMs: REMOVAL_MS },
   );
-  const line = joinLine(form, { address: address ?? addresses[0]!, token: text, options: ['--name', name] });
+  const line = joinLine(form, { address: address ?? addresses[0] ?? UNKNOWN, token: text, options: ['--name', name] });
   const { output } = cli;
   output.result({ removed: id, ...removed, token: text, tokenId: token!.id, addresses, line }, () => {
     output.line(line);
@@ -54,11 +56,16 @@ async function replaceMachine(cli: Cli, named: string, { address, for: form }: R
   });
 }
 
-/** Returns where a machine is by itself, without what it has from its pool. */
-async function ownLocations({ operator }: Cli, { locations, pool }: Machine): Promise<string[]> {
-  const { pools } = await operator.machines.call((client) => client.listMachinePools, {});
-  const fromPool = pools.find(({ name }) => name === pool)?.locations ?? [];
-  return locations.filter(
-    (location) => !fromPool.includes(location) && !location.startsWith('pool:') && !location.includes('='),
-  );
+/**
+ * Returns the locations of a token by which another machine comes to the same place. `undefined` pool: none was set. A
+ * token without locations leaves them to the pool, now and when they change there.
+ */
+export function tokenLocations(
+  locations: readonly string[],
+  pool: Pick<MachinePool, 'locations'> | undefined,
+): string[] {
+  const plain = locations.filter((location) => !location.startsWith('pool:') && !location.includes('='));
+  // A machine has all locations of its pool, or none of them because it names its own.
+  const isOfPool = pool?.locations.length === plain.length && plain.every((each) => pool.locations.includes(each));
+  return isOfPool ? [] : plain;
 }

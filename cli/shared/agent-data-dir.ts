@@ -2,6 +2,10 @@
 import { resolve } from 'node:path';
 import type { CliConfig } from '../config.ts';
 
+/**
+ * Default data folder. It must differ from the agent folder of `npm start`, which may run on the same machine: two
+ * agents in one folder would be one machine twice.
+ */
 const DATA_DIR_DEFAULT = '.slipway/joined-agent';
 
 /** Returns the data folder of this machine's agent. `given`: by an option. */

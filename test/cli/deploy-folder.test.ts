@@ -176,6 +176,8 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
       t.equal(whyLoadBalancing(folder), 'has an HTTP server, main.py', text);
       writeFileSync(join(folder, 'main.py'), `${text}import runpod\n`);
       t.equal(whyLoadBalancing(folder), '', 'a handler may be a client or server of others');
+      writeFileSync(join(folder, 'main.py'), `${text}import json, runpod as rp\n`);
+      t.equal(whyLoadBalancing(folder), '', 'several modules in one import');
     }
   });
 

@@ -1,7 +1,7 @@
 /** Code samples that call an endpoint. */
 
 import { parseExact } from '@slipway/kit/bytes/exact-json';
-import { javascriptLiteral, pythonLiteral } from '../lib/literals.ts';
+import { isRounded, javascriptLiteral, pythonLiteral } from '../lib/literals.ts';
 import { Loading } from '../ui/parts.tsx';
 import { Samples } from '../ui/samples.tsx';
 import { lbCode } from './load-balancing/lb-code.ts';
@@ -16,6 +16,8 @@ export function Code({ id, type }: { id: string; type: string }) {
   const samples = type === 'LB' ? lbCode(origin, id, input) : queued(origin, id, parseExact(input));
   return <Samples samples={samples} />;
 }
+
+const ROUNDED = '// JavaScript rounds numbers of more than 15 digits; Python and curl send them as they are.\n';
 
 function queued(origin: string, id: string, input: unknown): [string, string][] {
   return [
@@ -36,7 +38,7 @@ print(endpoint.run_sync(${pythonLiteral(input)}, timeout=60))`,
 
 const runpod = runpodSdk(process.env.SLIPWAY_API_KEY, { baseUrl: '${origin}/v2' });
 const endpoint = runpod.endpoint('${id}');
-console.log(await endpoint.runSync({ input: ${javascriptLiteral(input)} }));`,
+${isRounded(input) ? ROUNDED : ''}console.log(await endpoint.runSync({ input: ${javascriptLiteral(input)} }));`,
     ],
     [
       'curl',

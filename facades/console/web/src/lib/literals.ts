@@ -1,6 +1,9 @@
 /** Writes JSON values as literals of other languages, for code samples. */
 import { isRawNumber } from '@slipway/kit/bytes/exact-json';
 
+/** Digits that a number of JavaScript always keeps. */
+const DIGITS_MAX = 15;
+
 /** Returns a Python literal. A JSON string is one. */
 export function pythonLiteral(value: unknown): string {
   if (value === null) return 'None';
@@ -22,4 +25,13 @@ export function javascriptLiteral(value: unknown): string {
     return `${key}: ${javascriptLiteral(member)}`;
   });
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}
+
+/** Returns true if a parsed value has a number that JavaScript, unlike JSON, cannot hold. */
+export function isRounded(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (!isRawNumber(value)) return Object.values(value).some(isRounded);
+  const text = JSON.stringify(value);
+  const digits = text.replace(/e.*/i, '').replaceAll(/\D/g, '').replace(/^0+/, '');
+  return digits.length > DIGITS_MAX || !Number.isFinite(Number(text));
 }
