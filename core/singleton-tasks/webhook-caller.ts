@@ -115,13 +115,20 @@ export class WebhookCaller {
     };
     const status = await new Promise<number>((resolve, reject) => {
       const onAnswer = (answer: IncomingMessage): void => {
-        discard(answer).then(() => resolve(answer.statusCode!), reject);
+        const read = (): void => {
+          resolve(answer.statusCode!);
+          // A receiver that answers without reading the call could hold the connection and the body forever.
+          if (!call.writableFinished) call.destroy();
+        };
+        discard(answer, read, reject);
       };
       const call =
         target.protocol === 'https:'
           ? httpsRequest(target, { ...options, agent: https }, onAnswer)
           : request(target, { ...options, agent: http }, onAnswer);
       call.on('error', (error) => reject(signal.aborted ? signal.reason : error));
+      // After a change of the protocol (101) no event but this follows, not even when the try is aborted.
+      call.once('close', () => reject(new Error('the connection was aborted')));
       call.end(body);
     });
     return status >= 200 && status < 300 ? undefined : `the receiver answered ${status}`;
@@ -179,18 +186,16 @@ function openConnections(connect: { lookup?: typeof lookupPublic; ca?: string[] 
   return { http: new Agent(options), https: new HttpsAgent(options) };
 }
 
-/** Reads an answer to its end, or to its bound, and throws it away. Rejects if it breaks off. */
-function discard(answer: IncomingMessage): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let bytes = 0;
-    answer.on('data', (piece: Buffer) => {
-      bytes += piece.length;
-      if (bytes <= ANSWER_BYTES_MAX) return;
-      resolve();
-      answer.destroy();
-    });
-    answer.once('end', resolve).once('error', reject);
+/** Reads an answer to its end or its bound, throws it away, and calls `onRead`, or `onError` if it breaks off. */
+function discard(answer: IncomingMessage, onRead: () => void, onError: (error: Error) => void): void {
+  let bytes = 0;
+  answer.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes <= ANSWER_BYTES_MAX) return;
+    onRead();
+    answer.destroy();
   });
+  answer.once('end', onRead).once('error', onError);
 }
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
