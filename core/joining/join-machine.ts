@@ -88,9 +88,10 @@ export class Joining {
       name,
     });
     if (typeof joined === 'string') throw joinRejected(joined, machineId);
-    const isOwn = certificates.digest !== undefined;
-    const authority = isOwn ? certificates.trusted : '';
-    return { certificate: await this.#issue(publicKey, machineId), authority, ...joined };
+    const certificate = await this.#issue(publicKey, machineId);
+    // Read afterwards: signing may have found another authority, and the machine must trust that one.
+    const authority = certificates.digest === undefined ? '' : certificates.trusted;
+    return { certificate, authority, ...joined };
   }
 
   /**

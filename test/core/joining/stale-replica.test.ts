@@ -28,14 +28,15 @@ t.test('a machine joins at a replica that lags behind', async (t) => {
   t.teardown(() => [operator, client].forEach((each) => each.close()));
   const change = async (step: AuthorityChange, force = false) =>
     (await call(operator, 'changeAuthority', { change: step, force }, rootKey)).state!;
-  const join = async (machineId: string): Promise<X509Certificate> => {
+  const join = async (machineId: string) => {
     const request = {
       token: text,
       machineId,
       name: machineId,
       signingRequest: signingRequest(newPrivateKey(), machineId),
     };
-    return new X509Certificate((await call(client, 'joinMachine', request, '')).certificate!.certificate);
+    const { certificate, authority } = await call(client, 'joinMachine', request, '');
+    return { certificate: new X509Certificate(certificate!.certificate), authority };
   };
 
   await change(AuthorityChange.ROTATE);
@@ -43,7 +44,8 @@ t.test('a machine joins at a replica that lags behind', async (t) => {
   const { authorities } = await change(AuthorityChange.USE);
   const [current] = authorities;
   const joined = await join('lagging00001');
-  t.ok(joined.verify(new X509Certificate(current!.certificate).publicKey), 'signed by the one that is used');
+  t.ok(joined.certificate.verify(new X509Certificate(current!.certificate).publicKey), 'signed by the one that is used');
+  t.ok(joined.authority.includes(current!.certificate.trim()), 'and the machine trusts it');
   t.match(
     await change(AuthorityChange.WITHDRAW),
     { authorities: [{ digest: current!.digest }] },
