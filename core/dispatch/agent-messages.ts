@@ -84,7 +84,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     throw invalid('hello.machine.id must be 12 lowercase letters and digits');
   checkName('hello.machine.name', machine.name);
   checkTexts('hello.machine.locations', machine.locations);
-  checkText('hello.machine.pool', machine.pool ?? '');
+  if (machine.pool) checkName('hello.machine.pool', machine.pool);
   checkText('hello.machine.agent_version', machine.agentVersion);
   checkText('hello.machine.cuda_version', machine.cudaVersion);
   if (machine.gpus.length > GPUS_MAX)

@@ -169,14 +169,15 @@ export class DesiredLoop extends LoopService {
       // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it
       // from the agent.
       const { machineId } = session;
-      if (!session.isOpen) continue;
+      const own = settings.get(session);
+      if (!session.isOpen || !own) continue;
       await this.#pushOne(session, {
         rows: workers.get(machineId) ?? [],
         specs,
         resolve,
         podRows: pods.get(machineId) ?? [],
         images: images.get(machineId) ?? [],
-        settings: settings.get(session) ?? {},
+        settings: own,
       });
     }
   }

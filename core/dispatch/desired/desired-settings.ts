@@ -28,13 +28,16 @@ export class DesiredSettings {
     this.#options = options;
   }
 
-  /** Returns the settings of the machines of these sessions. */
+  /**
+   * Returns the settings of the machines of these sessions. A session whose hello is still being handled is left out:
+   * its machine may yet be in another pool.
+   */
   async of(asked: readonly LiveSession[]): Promise<ReadonlyMap<LiveSession, MachineSettings>> {
     const { pools, sessions, clock } = this.#options;
-    const isNew = asked.some((session) => !this.#known.has(session));
+    const isNew = asked.some((session) => session.isOpen && !this.#known.has(session));
     if (!isNew && clock.monotonicMs() - this.#readAtMs < PERIOD_MS) return this.#known;
     const atMs = clock.monotonicMs();
-    const all = [...new Set([...sessions(), ...asked])];
+    const all = [...new Set([...sessions(), ...asked])].filter(({ isOpen }) => isOpen);
     const found = await pools.settingsOf(all.map(({ machineId }) => machineId));
     this.#known = new Map(all.map((session) => [session, found.get(session.machineId) ?? NONE]));
     this.#readAtMs = atMs;

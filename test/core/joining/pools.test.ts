@@ -98,6 +98,33 @@ t.test('settings reach agents in their session', async (t) => {
   );
 });
 
+t.test('a machine in another pool than before gets only the settings of the new one', async (t) => {
+  await set({ name: 'before', settings: { imageDiskGb: 1 } }, 'settings.image_disk_gb');
+  await set({ name: 'after', settings: { imageDiskGb: 2 } }, 'settings.image_disk_gb');
+  const { machineId } = await core.joinAgent({ pool: 'before' });
+  const [locked, joined] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // While a pool changes, a machine that joins waits, and others get their settings.
+  const change = sql.begin(async (tx) => {
+    await tx`SELECT pg_advisory_xact_lock(5947213007)`;
+    locked.resolve();
+    await joined.promise;
+  });
+  await locked.promise;
+  const joining = core.joinAgent({ machineId, pool: 'after' });
+  await waitFor('the machine to wait', async () => {
+    const [row] = await sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+      AND (classid::bigint << 32) + objid::bigint = 5947213007`;
+    return row !== undefined;
+  });
+  const other = await core.joinAgent({});
+  await waitFor('settings of another', () => other.desiredSettings !== undefined);
+  joined.resolve();
+  await change;
+  const agent = await joining;
+  await waitFor('its first settings', () => agent.desiredSettings !== undefined);
+  t.equal(agent.desiredSettings?.imageDiskGb, 2);
+});
+
 t.test('bad pools change nothing', async (t) => {
   const before = await list();
   const bad = async (pool: Parameters<typeof MachinePool.fromPartial>[0], ...mask: string[]) =>
@@ -114,6 +141,7 @@ t.test('bad pools change nothing', async (t) => {
   t.match(await bad({ settings: { standbyMax: 10_001 } }, 'settings.standby_max'), /settings.standby_max is 10001/);
   t.match(await bad({ settings: { modelDiskGb: -1 } }, 'settings.model_disk_gb'), /settings.model_disk_gb is -1/);
   t.match(await bad({}, 'machines'), /^INVALID_REQUEST.*machines/);
+  await t.rejects(core.joinAgent({ pool: 'p'.repeat(192) }), { message: /hello.machine.pool has 192 characters/ });
   t.same(await list(), before);
 });
 
