@@ -4,9 +4,14 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { Caller } from '../domain/accounts/permission.ts';
 import { unauthorized } from '../domain/accounts/permission.ts';
 import type { UsageQuery } from '../domain/reports/usage.ts';
-import { checkPrices, checkUsageQuery, USAGE_SPAN_MS, unlistedItems } from '../domain/reports/usage.ts';
+import {
+  checkPricedItems,
+  checkPrices,
+  checkUsageQuery,
+  USAGE_SPAN_MS,
+  unlistedItems,
+} from '../domain/reports/usage.ts';
 import { DomainError } from '../domain/settings/errors.ts';
-import { checkTexts, invalid } from '../domain/settings/fields.ts';
 import type { Price } from '../store/reports/price-store.ts';
 import type { UsageSums } from '../store/reports/usage-store.ts';
 import type { PageRequest } from '../store/sql/page.ts';
@@ -75,9 +80,7 @@ export async function deletePrices(
   items: readonly string[],
 ): Promise<void> {
   if (caller.scope !== 'ROOT') throw unauthorized();
-  checkTexts('items', items);
-  if (items.length === 0) throw invalid('items is empty: name the items whose price is removed');
-  const missing = await prices.delete([...new Set(items)], caller.keyId);
+  const missing = await prices.delete(checkPricedItems(items), caller.keyId);
   if (missing !== undefined)
     throw new DomainError('NOT_FOUND', `${JSON.stringify(missing.slice(0, 64))} has no price.`);
 }

@@ -161,6 +161,17 @@ export function checkPrices(
   });
 }
 
+/**
+ * Returns the items whose prices are removed, with the names that machines report, each once. Throws INVALID_REQUEST if
+ * there are none or too many.
+ */
+export function checkPricedItems(items: readonly string[]): string[] {
+  if (items.length === 0) throw invalid('items is empty: name the items whose price is removed');
+  if (items.length > PRICES_MAX) throw invalid(`items has ${items.length} entries, but may have ${PRICES_MAX}`);
+  for (const item of items) checkName('items', item);
+  return [...new Set(items.map(sameCard))];
+}
+
 function isoOf(ms: number): string {
   return new Date(ms).toISOString();
 }

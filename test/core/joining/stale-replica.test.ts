@@ -44,7 +44,10 @@ t.test('a machine joins at a replica that lags behind', async (t) => {
   const { authorities } = await change(AuthorityChange.USE);
   const [current] = authorities;
   const joined = await join('lagging00001');
-  t.ok(joined.certificate.verify(new X509Certificate(current!.certificate).publicKey), 'signed by the one that is used');
+  t.ok(
+    joined.certificate.verify(new X509Certificate(current!.certificate).publicKey),
+    'signed by the one that is used',
+  );
   t.ok(joined.authority.includes(current!.certificate.trim()), 'and the machine trusts it');
   t.match(
     await change(AuthorityChange.WITHDRAW),

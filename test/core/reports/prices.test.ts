@@ -66,6 +66,14 @@ t.test('prices', async (t) => {
   );
   const [event] = await core.sql`SELECT values FROM audit_event WHERE action = 'DeletePrices' AND refused = ''`;
   t.same(event, { values: { CPU: { old: 0 }, [slice.item]: { old: 1 } } });
+  await remove(['NVIDIA  A30', 'NVIDIA A30']);
+  t.notOk(
+    (await list()).some(({ item }) => item === 'NVIDIA A30'),
+    'by either spelling, as they are set',
+  );
+  const many = (count: number) => Array.from({ length: count }, (_, i) => `i${i}`);
+  t.match(await reasonOf(remove(many(1_000))), /^NOT_FOUND/, 'as many as are set at once');
+  t.match(await reasonOf(remove(many(1_001))), /^INVALID_REQUEST.*may have 1000/);
 
   const gpus = [{ uuid: 'GPU-1', name: 'Home-made 9000', memoryMib: 1, migProfile: '' }];
   t.match(await reasonOf(set([{ item: 'Home-made 9000', usdPerHour: 1 }])), /is not known/);
