@@ -40,24 +40,21 @@ export class RequestMeter {
   /** Adds ended requests of a worker. Empty: no worker got them. */
   add(endpointId: string, workerId: string, counts: RequestCounts): void {
     this.#onRequests(endpointId, counts);
-    const key = `${endpointId} ${workerId}`;
-    let sum = this.#counts.get(key);
-    if (!sum) {
-      const workers = this.#workersOf.get(endpointId) ?? 0;
-      if ((this.#counts.size >= COUNTED_MAX || workers >= OF_ENDPOINT_MAX) && workerId !== '')
-        return this.#addOf(endpointId, counts);
-      this.#workersOf.set(endpointId, workers + 1);
-      sum = { endpointId, workerId, ...noRequests() };
-      this.#counts.set(key, sum);
-    }
-    addBounded(sum, counts);
+    addBounded(this.#sumOf(endpointId, workerId), counts);
   }
 
-  #addOf(endpointId: string, counts: RequestCounts): void {
-    const key = `${endpointId} `;
-    const sum = this.#counts.get(key) ?? { endpointId, workerId: '', ...noRequests() };
+  /** Returns the sum of a worker. If there are too many, that of no worker. */
+  #sumOf(endpointId: string, workerId: string): MeteredRequests {
+    const key = `${endpointId} ${workerId}`;
+    const known = this.#counts.get(key);
+    if (known) return known;
+    const workers = this.#workersOf.get(endpointId) ?? 0;
+    if ((this.#counts.size >= COUNTED_MAX || workers >= OF_ENDPOINT_MAX) && workerId !== '')
+      return this.#sumOf(endpointId, '');
+    this.#workersOf.set(endpointId, workers + 1);
+    const sum = { endpointId, workerId, ...noRequests() };
     this.#counts.set(key, sum);
-    addBounded(sum, counts);
+    return sum;
   }
 
   /** Adds a failed request to the sample of its endpoint: the last few are kept. */
@@ -80,12 +77,8 @@ export class RequestMeter {
 
   /** Adds what `take` returned, because it could not be stored. */
   putBack({ counts, failed }: TakenRequests): void {
-    for (const { endpointId, workerId, ...each } of counts) {
-      const key = `${endpointId} ${workerId}`;
-      const sum = this.#counts.get(key) ?? { endpointId, workerId, ...noRequests() };
-      this.#counts.set(key, sum);
-      addBounded(sum, each);
-    }
+    // Within the same bounds: while nothing can be stored, this is called again and again.
+    for (const { endpointId, workerId, ...each } of counts) addBounded(this.#sumOf(endpointId, workerId), each);
     for (const [endpointId, own] of Map.groupBy(failed, (each) => each.endpointId))
       this.#failed.set(endpointId, [...own, ...(this.#failed.get(endpointId) ?? [])].slice(-FAILED_REPORTED_MAX));
   }

@@ -77,6 +77,24 @@ t.test('thousands of workers that one endpoint invents take no place of another'
   t.equal(taken.length, 1_002);
 });
 
+t.test('counts that cannot be stored for long stay bounded', async (t) => {
+  const meter = new RequestMeter(() => undefined);
+  for (let period = 0; period < 5; period += 1) {
+    for (let worker = 0; worker < 1_000; worker += 1) meter.add('invented', `w${period} ${worker}`, counts());
+    meter.putBack(meter.take()!);
+    const kept = meter.take()!;
+    for (let worker = 0; worker < 1_000; worker += 1) meter.add('invented', `v${period} ${worker}`, counts());
+    meter.putBack(kept);
+  }
+  const taken = meter.take()!.counts;
+  t.equal(taken.length, 1_001);
+  t.equal(
+    taken.reduce((sum, { outcomes }) => sum + outcomes[0]!, 0),
+    10_000,
+    'none is lost',
+  );
+});
+
 t.test('ids that are no workers of the endpoint become no rows of their own', async (t) => {
   const [endpointId, other] = [await engines.endpoint({ type: 'LB' }), await engines.endpoint({ type: 'LB' })];
   const workers = [
