@@ -66,7 +66,10 @@ function requestPieces(request: SubmitJobRequest): Uint8Array[] {
   return [SubmitJobRequest.encode({ ...request, input: Buffer.alloc(0) }).finish(), ...inField(INPUT, [request.input])];
 }
 
-/** Decodes a SubmitJobRequest. A large input is a view of `bytes`. Throws Error if they are no such message. */
+/**
+ * Decodes a SubmitJobRequest. An input that is most of `bytes` is a view of them. Throws Error if they are no such
+ * message.
+ */
 export function decodeSubmitJobRequest(bytes: Buffer): SubmitJobRequest {
   if (bytes.length <= SMALL_BYTES_MAX) return SubmitJobRequest.decode(bytes);
   const reader = new BinaryReader(bytes);
@@ -77,7 +80,9 @@ export function decodeSubmitJobRequest(bytes: Buffer): SubmitJobRequest {
     const [field, type] = reader.tag();
     if (field === INPUT && type === WireType.LengthDelimited) {
       const view = reader.bytes();
-      input = Buffer.from(view.buffer, view.byteOffset, view.length);
+      // A view keeps all of `bytes` in memory, also what is no input and counts nowhere.
+      const isMost = 2 * view.length >= bytes.length;
+      input = isMost ? Buffer.from(view.buffer, view.byteOffset, view.length) : Buffer.from(view);
       continue;
     }
     reader.skip(type, field);

@@ -6,6 +6,7 @@
  */
 
 import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { shortText } from '@slipway/kit/bytes/short-text';
 import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import type { Logger } from '@slipway/kit/log/logger';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
@@ -122,7 +123,7 @@ export class BackendStream {
     // Only this means that nothing is in flight. A stream that breaks, or that this replica ends, means nothing.
     if (leaves) this.#parts.demands.end(this.#reporter);
     for (const [index, demand] of demands.entries()) {
-      if (index >= DEMANDS_MAX) this.#reject(demand.endpointId, 'RATE_LIMITED');
+      if (index >= DEMANDS_MAX) this.#reject(shortText(demand.endpointId, ID_SHOWN_MAX), 'RATE_LIMITED');
       else await this.#hear(demand);
     }
     if (!this.#ended) this.#stream.resume();
@@ -132,7 +133,7 @@ export class BackendStream {
     const { endpointId, apiKey, waiting, workers, version } = demand;
     const { access, demands } = this.#parts;
     // PostgreSQL would reject some ids, and with them the query for all streams of the replica.
-    if (!ID.test(endpointId)) return this.#reject(endpointId.slice(0, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
+    if (!ID.test(endpointId)) return this.#reject(shortText(endpointId, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
     try {
       // A part of the installation asks on its own behalf. An endpoint that does not exist or has another type is
       // reported as gone.

@@ -1,5 +1,6 @@
 /** EdgeService.ReportRequests: a facade reports requests to load-balancing endpoints that ended there. */
 
+import { shortText } from '@slipway/kit/bytes/short-text';
 import type { RequestCounts } from '@slipway/kit/observe/request-counts';
 import {
   DURATION_BINS_MAX,
@@ -84,12 +85,12 @@ function failedFromMessage({
 }: FailedMessage): FailedRequest {
   return {
     atMs: time?.getTime() ?? 0,
-    method: method.slice(0, WORD_LENGTH_MAX),
-    path: path.split('?', 1)[0]!.slice(0, FAILED_PATH_LENGTH_MAX),
+    method: shortText(method, WORD_LENGTH_MAX),
+    path: shortText(path.split('?', 1)[0]!, FAILED_PATH_LENGTH_MAX),
     hasQuery,
     status,
     durationMs,
     workerId: ID.test(workerId) ? workerId : '',
-    cause: cause.slice(0, WORD_LENGTH_MAX),
+    cause: shortText(cause, WORD_LENGTH_MAX),
   };
 }

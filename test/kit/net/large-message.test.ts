@@ -89,6 +89,14 @@ t.test('a large input is prepared in short steps and read without a copy', async
   t.ok(input.equals(large));
 });
 
+t.test('an input that is a small part of its message does not keep the rest in memory', async (t) => {
+  const small = Buffer.alloc(20_000, 'a');
+  const encoded = encodeSubmitJobRequest(SubmitJobRequest.create({ input: small, webhook: 'w'.repeat(1_000_000) }));
+  const { input } = decodeSubmitJobRequest(encoded);
+  t.not(input.buffer, encoded.buffer);
+  t.ok(input.equals(small));
+});
+
 t.test('pieces', async (t) => {
   const ref = { endpointId: 'e', jobId: 'j', attempt: 1, workerId: 'w' };
   const outcome = { ref, kind: OutcomeKind.FAILED, output: undefined, error: 'no', executionMs: 5 };

@@ -1,6 +1,7 @@
 // test: postgres
 /** The stream of facades: keys, endpoints and ids that are rejected. One replica, no agent. */
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import type { WatchRotationResponse } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { EdgeServiceClient, EndpointDemand } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
@@ -63,6 +64,25 @@ t.test('a malformed id is refused and does not affect others', async (t) => {
     'the demand',
     async () => (await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`).length === 1,
   );
+});
+
+t.test('a demand beyond the most of a message is refused by the beginning of its id', async (t) => {
+  const client = systemTransport.openClient(EdgeServiceClient, core.replicas[0]!.address);
+  const stream = client.watchRotation(callMetadata(''));
+  const refused: string[] = [];
+  stream.on('error', () => undefined).on('data', ({ refusals }: WatchRotationResponse) => {
+    for (const { endpointId, reason } of refusals) if (reason === 'RATE_LIMITED') refused.push(endpointId);
+  });
+  t.teardown(() => {
+    stream.cancel();
+    client.close();
+  });
+  const demands = Array.from({ length: 1_001 }, (_, n) =>
+    EndpointDemand.fromPartial({ endpointId: n < 1_000 ? '' : 'x'.repeat(1_000_000) }),
+  );
+  stream.write({ reporter: '', leaves: false, demands });
+  await waitFor('the refusal', () => refused.length > 0);
+  t.same(refused, ['x'.repeat(64)]);
 });
 
 t.test('a stream has one reporter, whatever it names itself later', async (t) => {
