@@ -7,8 +7,10 @@ import type { BudgetFill } from '../observe/budget-metrics.ts';
 
 /** Budget of one body or response, or the wait for it. */
 export interface MemoryPermit {
-  /** Releases all but `bytes`. */
+  /** Releases all but `bytes`, unless it is lent. */
   shrink(bytes: number): void;
+  /** Releases the budget to other owners only, until `release`. */
+  lend(): void;
   /** Releases the budget, or cancels the wait. Idempotent. */
   release(): void;
 }
@@ -31,7 +33,12 @@ interface Queue {
   /** Requests of work that has already started; served first. */
   first: Set<Waiting>;
   others: Set<Waiting>;
+  /** Smaller requests granted since the oldest one waits. */
+  overtaken: number;
 }
+
+/** Most smaller requests of an owner that are granted before its oldest one, which would else wait for ever. */
+const OVERTAKEN_MAX = 16;
 
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
@@ -66,13 +73,20 @@ export class MemoryBudget {
    */
   acquire(owner: string, bytes: number, grant: () => void, first = false): MemoryPermit {
     const request: Waiting = { owner, bytes, grant };
-    const queue = this.#waiting.get(owner) ?? { first: new Set(), others: new Set() };
+    const queue = this.#waiting.get(owner) ?? { first: new Set(), others: new Set(), overtaken: 0 };
     this.#waiting.set(owner, queue);
     (first ? queue.first : queue.others).add(request);
     this.#pump();
+    let isLent = false;
     return {
+      lend: () => {
+        if (this.#waits(request) || isLent) return;
+        isLent = true;
+        this.#used -= request.bytes;
+        this.#pump();
+      },
       shrink: (left) => {
-        if (this.#waits(request) || left >= request.bytes) return;
+        if (this.#waits(request) || isLent || left >= request.bytes) return;
         this.#count(request, left - request.bytes);
         request.bytes = left;
         this.#pump();
@@ -80,6 +94,7 @@ export class MemoryBudget {
       release: () => {
         if (this.#waits(request)) this.#leave(request);
         else this.#count(request, -request.bytes);
+        if (isLent) this.#used += request.bytes;
         request.bytes = 0;
         this.#pump();
       },
@@ -94,9 +109,10 @@ export class MemoryBudget {
     // An owner that is served goes to the end, where this loop meets it again.
     for (const [owner, queue] of this.#waiting) {
       const left = this.#options.ownerBytesMax - (this.#ofOwner.get(owner) ?? 0);
-      const request = firstWithin(queue.first, left) ?? firstWithin(queue.others, left);
+      const request = nextWithin(queue, left);
       if (!request) continue;
       if (this.#used + request.bytes > this.#options.bytesMax) return;
+      queue.overtaken = request === oldestOf(queue) ? 0 : queue.overtaken + 1;
       this.#leave(request);
       if (this.#waiting.delete(owner)) this.#waiting.set(owner, queue);
       this.#count(request, request.bytes);
@@ -122,6 +138,20 @@ export class MemoryBudget {
     if (ofOwner > 0) this.#ofOwner.set(owner, ofOwner);
     else this.#ofOwner.delete(owner);
   }
+}
+
+/** Returns the next request of at most `bytes`. `undefined` if there is none, or if the oldest has waited enough. */
+function nextWithin(queue: Queue, bytes: number): Waiting | undefined {
+  const oldest = oldestOf(queue);
+  if (oldest && oldest.bytes <= bytes) return oldest;
+  if (queue.overtaken >= OVERTAKEN_MAX) return undefined;
+  return firstWithin(queue.first, bytes) ?? firstWithin(queue.others, bytes);
+}
+
+/** Returns the request whose turn it is. */
+function oldestOf({ first, others }: Queue): Waiting | undefined {
+  const [oldest] = first.size > 0 ? first : others;
+  return oldest;
 }
 
 /** Returns the first request of at most `bytes`. */

@@ -59,12 +59,15 @@ interface FairPermit {
   begun: Promise<void> | undefined;
   /** Ends the permit before the response ends. Idempotent. */
   end(): void;
+  /** Ends it without a rest, because another permit of the same request follows. Idempotent. */
+  replace(): void;
 }
 
 export class FairQueue {
   readonly #clock: Clock;
-  /** Permits of requests whose bodies arrive. */
-  readonly #arriving = new WeakMap<Reply['raw'], FairPermit>();
+  /** Permits of requests, and of the work on their bodies. */
+  readonly #entered = new WeakMap<Reply['raw'], FairPermit>();
+  readonly #working = new WeakSet<Reply['raw']>();
   readonly #permits = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: REQUEST_WEIGHT_MAX });
   /** The latest use, and the latest use by another account. */
   #last: Use | undefined;
@@ -85,22 +88,24 @@ export class FairQueue {
    */
   enter(request: FairRequest, reply: Reply): Promise<void> | undefined {
     this.#use(request.accountId);
-    if (!this.#isShared(request.accountId)) return undefined;
+    // A request whose body is being worked on must not wait for its own permit.
+    if (!this.#isShared(request.accountId) || this.#working.has(reply.raw)) return undefined;
     const permit = this.#acquire(request, reply);
-    if (request.waits) this.#arriving.set(reply.raw, permit);
+    this.#entered.set(reply.raw, permit);
     return permit.begun;
   }
 
   /**
    * Schedules the work on a large body that has arrived, before other requests of its account. The permit of its
-   * arrival ends, and the work gets one of its own. Resolves with the function that ends the work. Rejects if the
+   * request ends, and the work gets one of its own. Resolves with the function that ends the work. Rejects if the
    * client disconnects first.
    */
   async work({ accountId, weight }: Pick<FairRequest, 'accountId' | 'weight'>, reply: Reply): Promise<() => void> {
-    const arrived = this.#arriving.get(reply.raw);
     if (!this.#isShared(accountId)) return () => undefined;
     const permit = this.#acquire({ accountId, weight, waits: false, isFirst: true }, reply);
-    arrived?.end();
+    this.#working.add(reply.raw);
+    // The client announced less if it compresses.
+    this.#entered.get(reply.raw)?.replace();
     await permit.begun;
     return permit.end;
   }
@@ -118,18 +123,23 @@ export class FairQueue {
     };
     const permit = this.#permits.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), grant, isFirst);
     let hasEnded = false;
-    const end = (): void => {
+    const finish = (mayRest: boolean): void => {
       if (hasEnded) return;
       hasEnded = true;
       timer?.cancel();
-      const tookMs = hasBegun && !waits && weight >= REST_WEIGHT_MIN ? this.#clock.monotonicMs() - begunAtMs : 0;
-      if (tookMs > 0) this.#clock.after(restMs(tookMs, REST_SHARE), () => permit.release());
-      else permit.release();
+      // An account that is alone by now need not rest.
+      const rests = mayRest && hasBegun && !waits && weight >= REST_WEIGHT_MIN && this.#isShared(accountId);
+      const tookMs = rests ? this.#clock.monotonicMs() - begunAtMs : 0;
+      if (tookMs <= 0) return permit.release();
+      permit.lend();
+      this.#clock.after(restMs(tookMs, REST_SHARE), () => permit.release());
     };
+    const end = (): void => finish(true);
+    const replace = (): void => finish(false);
     if (hasBegun) {
       if (raw.closed) end();
       else raw.once('close', end);
-      return { begun: undefined, end };
+      return { begun: undefined, end, replace };
     }
     const gone = (): void => {
       end();
@@ -137,7 +147,7 @@ export class FairQueue {
     };
     if (raw.closed) gone();
     else raw.once('close', gone);
-    return { begun: begun.promise, end };
+    return { begun: begun.promise, end, replace };
   }
 
   /**

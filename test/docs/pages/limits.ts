@@ -130,7 +130,8 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'concurrent work of one account while others use the facade',
       'weight {REQUEST_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {PERMIT_MS} at most; after heavy requests and large ' +
-        'bodies (weight {REST_WEIGHT_MIN}) it rests for {REST_SHARE} times as long, {REST_MS_MAX} at most',
+        'bodies (weight {REST_WEIGHT_MIN}) it rests for {REST_SHARE} times as long, after a page of a list ' +
+        '{PAGE_REST_SHARE} times, {REST_MS_MAX} at most',
       'facades/plugins/limits/fair-queue.ts',
     ),
     row(

@@ -145,6 +145,54 @@ t.test('beside others, one large body of an account arrives or is worked on at a
   t.equal(turns.waiting, 0);
 });
 
+t.test('a request never waits for its own permit', async (t) => {
+  const { turns, begun, ask, end, settled, open } = facade();
+  const large = { accountId: 'a', weight: 8 };
+  const raw = (name: string): ServerResponse => open.get(name) as unknown as ServerResponse;
+  await ask('b');
+  // A compressed body announces a few bytes.
+  await ask('a of gzip');
+  let isWorked = false;
+  const work = turns.work(large, { raw: raw('a of gzip') }).then((ended) => {
+    isWorked = true;
+    return ended;
+  });
+  await settled();
+  t.equal(isWorked, true);
+  // The body names the endpoint, whose limits are checked then.
+  t.equal(turns.enter({ ...large, waits: true }, { raw: raw('a of gzip') }), undefined);
+  void ask('a2');
+  await settled();
+  t.notOk(begun.includes('a2'), 'its work occupies the account');
+  (await work)();
+  await end('a of gzip');
+  t.equal(begun.at(-1), 'a2');
+});
+
+t.test('accounts that rest hold up no other account', async (t) => {
+  const { clock, begun, ask, end } = facade();
+  await ask('x');
+  const heavy = [...'abcdefgh'];
+  for (const name of heavy) await ask(name, { weight: 8 });
+  t.same(begun, ['x', ...heavy], 'all weight is in use');
+  clock.pass(50);
+  await end(...heavy);
+  void ask('z');
+  await end();
+  t.equal(begun.at(-1), 'z');
+});
+
+t.test('an account rests no more beside one that asks no more, even if its last request still waits', async (t) => {
+  const { clock, begun, ask, end } = facade();
+  await ask('b0', { waits: true });
+  clock.pass(500);
+  await ask('a0', { weight: 8 });
+  void ask('a1', { weight: 8 });
+  clock.pass(1_600);
+  await end('a0');
+  t.equal(begun.at(-1), 'a1');
+});
+
 t.test('pages of a long list are separated by a bounded rest beside other accounts', async (t) => {
   const { clock, turns, ask, settled } = facade();
   await ask('a0');

@@ -39,6 +39,40 @@ t.test('first come, first served, as bytes are released', async (t) => {
   t.same(begun, ['a', 'b', 'c'], 'what others hold still counts');
 });
 
+t.test('what an owner lends is for others', async (t) => {
+  const budget = new MemoryBudget({ bytesMax: 10, ownerBytesMax: 10 });
+  const begun: string[] = [];
+  const permit = budget.acquire('a', 10, () => begun.push('a'));
+  const own = budget.acquire('a', 1, () => begun.push('a again'));
+  const other = budget.acquire('b', 10, () => begun.push('b'));
+  t.same(begun, ['a']);
+  permit.lend();
+  t.same(begun, ['a', 'b']);
+  permit.release();
+  permit.release();
+  t.same(begun, ['a', 'b'], 'the other has all of it');
+  other.release();
+  t.same(begun, ['a', 'b', 'a again']);
+  own.release();
+  t.equal(budget.fill.bytes, 0);
+});
+
+t.test('small requests of an owner go before its large one for a bounded time', async (t) => {
+  const budget = new MemoryBudget({ bytesMax: 100, ownerBytesMax: 8 });
+  let largeBegan = false;
+  const small = Array.from({ length: 8 }, () => budget.acquire('a', 1, () => undefined));
+  budget.acquire('a', 8, () => {
+    largeBegan = true;
+  });
+  // A new one comes whenever one ends.
+  for (let i = 0; i < 100; i += 1) {
+    small.push(budget.acquire('a', 1, () => undefined));
+    small.shift()!.release();
+  }
+  t.equal(largeBegan, true);
+  for (const permit of small) permit.release();
+});
+
 t.test('owners are served round-robin, however many requests of one wait', async (t) => {
   const budget = new MemoryBudget({ bytesMax: 2, ownerBytesMax: 1 });
   const begun: string[] = [];
