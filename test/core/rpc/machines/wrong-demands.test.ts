@@ -70,9 +70,11 @@ t.test('a demand beyond the most of a message is refused by the beginning of its
   const client = systemTransport.openClient(EdgeServiceClient, core.replicas[0]!.address);
   const stream = client.watchRotation(callMetadata(''));
   const refused: string[] = [];
-  stream.on('error', () => undefined).on('data', ({ refusals }: WatchRotationResponse) => {
-    for (const { endpointId, reason } of refusals) if (reason === 'RATE_LIMITED') refused.push(endpointId);
-  });
+  stream
+    .on('error', () => undefined)
+    .on('data', ({ refusals }: WatchRotationResponse) => {
+      for (const { endpointId, reason } of refusals) if (reason === 'RATE_LIMITED') refused.push(endpointId);
+    });
   t.teardown(() => {
     stream.cancel();
     client.close();
