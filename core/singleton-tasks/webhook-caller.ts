@@ -40,6 +40,8 @@ export interface WebhookAuthorities {
 export const TRY_MS_MAX = 30_000;
 /** Bytes of an answer that are read and thrown away before the connection is closed. */
 const ANSWER_BYTES_MAX = 65_536;
+/** Responses before the answer (1xx) that are accepted. More of them could keep the process busy for the whole try. */
+const EARLY_RESPONSES_MAX = 100;
 const USER_AGENT = 'Slipway-Webhook/1';
 /**
  * Calls at once. All of them may go to one host: a call that waited here for a connection would lose its own time
@@ -126,6 +128,12 @@ export class WebhookCaller {
         target.protocol === 'https:'
           ? httpsRequest(target, { ...options, agent: https }, onAnswer)
           : request(target, { ...options, agent: http }, onAnswer);
+      let early = 0;
+      call.on('information', () => {
+        early += 1;
+        if (early > EARLY_RESPONSES_MAX)
+          call.destroy(new Error(`the receiver sent more than ${EARLY_RESPONSES_MAX} 1xx responses`));
+      });
       call.on('error', (error) => reject(signal.aborted ? signal.reason : error));
       // After a change of the protocol (101) no event but this follows, not even when the try is aborted.
       call.once('close', () => reject(new Error('the connection was aborted')));

@@ -34,6 +34,18 @@ t.test('a receiver that changes the protocol ends the try', async (t) => {
   t.match(await callerOf(t)(url, Buffer.from('{}')), /aborted/);
 });
 
+t.test('a receiver that sends nothing but 1xx responses is cut off', async (t) => {
+  const url = await receiver(t, (socket) => {
+    const hints = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50);
+    const send = (): void => {
+      while (socket.writable && socket.write(hints));
+    };
+    socket.on('drain', send);
+    send();
+  });
+  t.match(await callerOf(t)(url, Buffer.from('{}')), /more than 100 1xx responses/);
+});
+
 t.test('a receiver that answers a call unread holds neither its body nor its connection', async (t) => {
   const unread = Promise.withResolvers<{ socket: Socket; begun: number }>();
   const url = await receiver(t, (socket, begin) => {
