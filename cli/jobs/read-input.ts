@@ -23,13 +23,17 @@ export async function readInput(cli: Cli, given: string): Promise<Buffer> {
     throw new UsageError(`The input file ${file} cannot be read (${error.code ?? error.message}).`);
   });
   const input = checkInput(text, `The input in ${file}`);
-  return basename(file) === JOB_FILE ? inputOfJob(input) : input;
+  return basename(file) === JOB_FILE ? inputOfJob(input, file) : input;
 }
 
-/** Returns the input of a job file. A file that has no member `input` is the input. */
-function inputOfJob(bytes: Buffer): Buffer {
-  const input = inputOf(parseExact(bytes.toString('utf8')));
-  return isJsonObject(input) ? Buffer.from(JSON.stringify(input)) : bytes;
+/** Returns the input of a job file. A file that has no member `input` is the input. Throws UsageError. */
+function inputOfJob(bytes: Buffer, file: string): Buffer {
+  try {
+    const input = inputOf(parseExact(bytes.toString('utf8')));
+    return isJsonObject(input) ? Buffer.from(JSON.stringify(input)) : bytes;
+  } catch (error) {
+    throw new UsageError(`The input in ${file} cannot be read: ${(error as Error).message}.`);
+  }
 }
 
 /** Returns the example that core chooses. Throws UsageError if it only shows the form of an input, or was shortened. */

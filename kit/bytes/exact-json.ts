@@ -10,12 +10,18 @@ declare global {
 
 /**
  * Parses JSON. Numbers that would change become objects, which JSON.stringify writes as they were. In browsers before
- * 2025 they change. Throws SyntaxError.
+ * 2025 they change. Throws SyntaxError, also for JSON that is nested some thousand times.
  */
 export function parseExact(text: string): unknown {
-  return JSON.parse(text, (_key: string, value: unknown, { source }: { source?: string } = {}) =>
-    typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value,
-  ) as unknown;
+  try {
+    return JSON.parse(text, (_key: string, value: unknown, { source }: { source?: string } = {}) =>
+      typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value,
+    ) as unknown;
+  } catch (error) {
+    // Unlike JSON.parse alone, that with a function recurses.
+    if (error instanceof RangeError) throw new SyntaxError('it is nested too deep', { cause: error });
+    throw error;
+  }
 }
 
 /** Returns whether a parsed value is a number that would change. */

@@ -8,6 +8,7 @@ t.test('numbers keep their digits', async (t) => {
   t.equal(JSON.stringify(parseExact(text)), text);
   t.same(parseExact('{"a":1.5,"b":[2,null,true]}'), { a: 1.5, b: [2, null, true] }, 'usual numbers are numbers');
   t.throws(() => parseExact('{"a":'), SyntaxError);
+  t.throws(() => parseExact(`${'['.repeat(50_000)}${']'.repeat(50_000)}`), new SyntaxError('it is nested too deep'));
 });
 
 t.test('a number of many digits is no object', async (t) => {
