@@ -6,13 +6,13 @@ import type { HelperRequest, HelperResponse } from './helper-protocol.ts';
 
 /**
  * A request. start: starts a helper process. ask: passes a request to it. kill: ends it at once. query: runs
- * nvidia-smi.
+ * nvidia-smi, for at most `limitMs` milliseconds.
  */
 export type BrokerRequest = { readonly of: number } & (
   | { readonly do: 'ask'; readonly request: HelperRequest }
   | { readonly do: 'start'; readonly env: Readonly<Record<string, string>> }
   | { readonly do: 'kill' }
-  | { readonly do: 'query'; readonly args: readonly string[] }
+  | { readonly do: 'query'; readonly args: readonly string[]; readonly limitMs: number }
 );
 
 /** Why nvidia-smi failed, as execFile says. */
@@ -32,6 +32,15 @@ export type BrokerResponse = { readonly of: number } & (
   | { readonly output: string }
   | { readonly failure: QueryFailure }
 );
+
+/**
+ * Returns a message as a line. Readers of lines also end one at these two characters, which JSON leaves as they are:
+ * nvidia-smi prints names of processes, and a worker chooses its own.
+ */
+export function lineOf(message: BrokerRequest | BrokerResponse): string {
+  const text = JSON.stringify(message).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+  return `${text}\n`;
+}
 
 /** Receives the responses to one number. */
 export interface BrokerListener {

@@ -11,12 +11,15 @@ import { NODE_ENVIRONMENT } from '@slipway/kit/host/node-settings';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { DriverQuery } from '../inventory/ask-driver.ts';
 import type { BrokerListener, BrokerRequest, BrokerResponse } from './broker-protocol.ts';
+import { lineOf } from './broker-protocol.ts';
 import { BrokeredHelper } from './brokered-helper.ts';
 import type { Helper } from './helper-requests.ts';
 import { killGroup } from './kill-group.ts';
 
-/** Longest wait for nvidia-smi, in milliseconds. The broker ends it before. */
-const QUERY_MS = 25_000;
+/** Time that nvidia-smi may take, in milliseconds. */
+const QUERY_MS = 20_000;
+/** Longest wait for the broker's response after that, in milliseconds. */
+const RESPONSE_MS = 5_000;
 /** Longest wait for the end of a helper that was killed, in milliseconds. */
 const KILL_MS = 5_000;
 /** Time without helpers and calls after which it ends, in milliseconds: this machine cannot move GPU memory. */
@@ -25,6 +28,7 @@ const IDLE_MS = 60_000;
 export class Broker {
   readonly #env: Readonly<Record<string, string>>;
   readonly #clock: Clock;
+  readonly #queryMs: number;
   /** `undefined` until it is needed, and after its end. */
   #child: ChildProcess | undefined;
   #isClosed = false;
@@ -35,10 +39,14 @@ export class Broker {
   readonly #deadlines = new Map<number, Timer>();
   #idle: Timer | undefined;
 
-  /** Nothing runs before the first request. `env`: variables by which its programs find the driver. */
-  constructor(env: Readonly<Record<string, string>>, clock: Clock) {
+  /**
+   * Nothing runs before the first request. `env`: variables by which its programs find the driver. `queryMs`: time that
+   * nvidia-smi may take, in milliseconds.
+   */
+  constructor(env: Readonly<Record<string, string>>, clock: Clock, queryMs = QUERY_MS) {
     this.#env = env;
     this.#clock = clock;
+    this.#queryMs = queryMs;
   }
 
   /** Starts a helper process. */
@@ -67,8 +75,8 @@ export class Broker {
       },
       gone: (why) => reject(new Error(`nvidia-smi was not run to its end: ${why}`)),
     });
-    this.#expect(of, QUERY_MS);
-    this.#send({ of, do: 'query', args });
+    this.#expect(of, this.#queryMs + RESPONSE_MS);
+    this.#send({ of, do: 'query', args, limitMs: this.#queryMs });
     return promise;
   };
 
@@ -90,7 +98,7 @@ export class Broker {
     try {
       if (this.#isClosed) throw new Error('the agent stops');
       this.#child ??= this.#start();
-      this.#child.stdin?.write(`${JSON.stringify(request)}\n`);
+      this.#child.stdin?.write(lineOf(request));
     } catch (error) {
       const listener = this.#listeners.get(request.of);
       this.#forget(request.of);
@@ -137,7 +145,7 @@ export class Broker {
     this.#listeners.delete(of);
     this.#deadlines.get(of)?.cancel();
     this.#deadlines.delete(of);
-    if (this.#listeners.size > 0) return;
+    if (this.#listeners.size > 0 || this.#isClosed) return;
     this.#idle?.cancel();
     this.#idle = this.#clock.after(IDLE_MS, () => this.#end('nothing needed it'));
   }

@@ -12,8 +12,13 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 export type DriverQuery = (...args: string[]) => Promise<string>;
 
 /** Runs nvidia-smi as a child of this process. Rejects with ENOENT if there is no nvidia-smi. */
-export async function askDriver(...args: string[]): Promise<string> {
-  return (await run('nvidia-smi', args, { timeout: TIMEOUT_MS, maxBuffer: ANSWER_BYTES_MAX })).stdout;
+export function askDriver(...args: string[]): Promise<string> {
+  return runDriverQuery(args, TIMEOUT_MS);
+}
+
+/** Does the same. It is asked to end after `limitMs` milliseconds, which it may not do while the driver hangs. */
+export async function runDriverQuery(args: readonly string[], limitMs: number): Promise<string> {
+  return (await run('nvidia-smi', args, { timeout: limitMs, maxBuffer: ANSWER_BYTES_MAX })).stdout;
 }
 
 /** Returns these columns of all cards, as CSV. `ask`: runs nvidia-smi. */

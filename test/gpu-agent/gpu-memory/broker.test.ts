@@ -27,8 +27,8 @@ function withProgram(t: Test, script: string): string {
   return `${folder}:/usr/bin:/bin`;
 }
 
-function setUp(t: Test, env: Record<string, string>, clock: ManualClock | typeof systemClock = systemClock) {
-  const broker = new Broker(env, clock);
+function setUp(t: Test, env: Record<string, string>, clock: ManualClock | typeof systemClock = systemClock, queryMs?: number) {
+  const broker = new Broker(env, clock, queryMs);
   const helpers = new HelperPool(systemClock, () => broker.helper());
   t.teardown(() => {
     helpers.close();
@@ -64,6 +64,11 @@ t.test('nvidia-smi: its output, however long, and how it failed', async (t) => {
   for (const { broker: each } of [lost, none]) each.close();
   await waitFor('their end', async () => (await brokersOf(process.pid)).length === 1);
   await t.rejects(lost.broker.ask('-L'), /the agent stops/);
+});
+
+t.test('a process of any name', async (t) => {
+  const { broker } = setUp(t, { PATH: withProgram(t, String.raw`printf 'a\342\200\250b\342\200\251c'`) });
+  t.equal(await broker.ask('-q', '-x'), 'a\u2028b\u2029c', 'one that contains ends of lines');
 });
 
 t.test('helpers behind a broker', { skip: cudaSkip }, async (t) => {
@@ -111,6 +116,19 @@ t.test('helpers behind a broker', { skip: cudaSkip }, async (t) => {
     const [next] = await brokersOf(process.pid);
     clock.pass(60_000);
     await waitFor('the end of one that nothing needs', () => isGone(next!));
+  });
+
+  t.test('an nvidia-smi that does not end: its call fails, moves continue, and calls do not pile up', async (t) => {
+    const PATH = withProgram(t, "trap '' TERM; exec sleep 1000");
+    const { broker, helpers } = setUp(t, { ...cuda.env, PATH }, systemClock, 100);
+    const { ended } = await longMove(t, cuda, helpers);
+    await t.rejects(broker.ask('-L'), /nvidia-smi does not end/);
+    const faults = await Promise.all(
+      Array.from({ length: 20 }, () => broker.ask('-L').catch((error: Error) => error.message)),
+    );
+    t.equal(faults.filter((text) => text === 'nvidia-smi does not end').length, 15);
+    t.equal(faults.filter((text) => text === 'earlier calls of nvidia-smi have not ended').length, 5);
+    t.equal(await Promise.race([ended, 'continues']), 'continues');
   });
 
   t.test('the end of the agent ends all of them', async (t) => {
