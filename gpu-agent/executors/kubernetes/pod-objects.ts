@@ -48,7 +48,11 @@ export class PodObjects {
       ]);
     this.#provided.add(plan);
     const pod = await this.#createPod(plan);
-    if (pod.metadata.annotations?.[LAUNCH_ANNOTATION] !== plan.nonce) return { pod, isOurs: false };
+    if (pod.metadata.annotations?.[LAUNCH_ANNOTATION] !== plan.nonce) {
+      // The caller may remove that Pod, and with it the credentials and the claim of this name.
+      this.#provided.delete(plan);
+      return { pod, isOurs: false };
+    }
     const { name, uid } = pod.metadata;
     const owner = { apiVersion: 'v1', kind: 'Pod', name, uid: uid! };
     // The kubelet waits for the environment, so it can come after the Pod: made with its owner, it never outlives it.

@@ -9,6 +9,7 @@ import { makeKubeExecutor } from '../../../helpers/kube/kube-executor.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
+const SECRETS = '/api/v1/namespaces/default/secrets';
 const ANY = new AbortController().signal;
 
 /** Runs them all as parts of a test. */
@@ -46,7 +47,8 @@ export async function adoptionCases(t: Test, cluster: Cluster, executor: Kuberne
   await t.test('an unknown Pod of the same name is replaced; the same request twice creates one Pod', async (t) => {
     const own = { machineId: freshId().slice(0, 12) };
     const { executor: before } = await makeKubeExecutor(cluster, own);
-    const launch = launchOf('echo up; sleep 100');
+    const plain = launchOf('echo up; sleep 100');
+    const launch = { ...plain, image: { ...plain.image!, credentials: { username: 'ada', password: 'secret' } } };
     await before.prepare(launch, () => undefined, ANY);
     before.start(launch);
     const old = await read(launch.workloadId);
@@ -56,6 +58,8 @@ export async function adoptionCases(t: Test, cluster: Cluster, executor: Kuberne
     await after.prepare(launch, () => undefined, ANY);
     const made = await read(launch.workloadId);
     t.not(made.metadata.uid, old.metadata.uid);
+    const credentials = await api.send<KubeObject>('GET', `${SECRETS}/${launch.workloadId}-pull`);
+    t.match(credentials.metadata.ownerReferences, [{ uid: made.metadata.uid }], 'it has its credentials');
     const workload = after.start(launch);
     workload.kill();
     await workload.ended;
