@@ -20,7 +20,8 @@ export async function useOf(pids: readonly number[], clock: Pick<Clock, 'soon'>)
   const seconds = new Map<string, number>();
   let kib = 0;
   for (const [index, pid] of pids.entries()) {
-    if (index % READS_AT_ONCE === READS_AT_ONCE - 1) await new Promise<void>((resolve) => clock.soon(resolve));
+    // Also before the first: most workers have few processes, and are measured one after the other.
+    if (index % READS_AT_ONCE === 0) await new Promise<void>((resolve) => clock.soon(resolve));
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');

@@ -50,4 +50,8 @@ t.test('processes of this host', async (t) => {
   t.ok(own!.memoryMib > 10);
   t.equal(own!.seconds.size, 1, 'one that has ended counts nothing');
   t.equal(await useOf([2 ** 22 + 1], systemClock), undefined);
+  let others = 0;
+  setImmediate(() => (others += 1));
+  for (let worker = 0; worker < 3; worker += 1) await useOf([process.pid], systemClock);
+  t.equal(others, 1, 'workers with one process each do not hold up other work');
 });

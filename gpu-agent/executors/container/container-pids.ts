@@ -30,7 +30,12 @@ async function pidsBelow(folder: string, depth = 0): Promise<number[]> {
     .map(Number)
     .filter((pid) => pid > 0);
   if (depth >= DEPTH_MAX || text === '') return pids;
-  const below = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    // It has just ended. Any other failure must not look like a container with fewer processes.
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const below = entries.filter((entry) => entry.isDirectory());
   for (const { name } of below) pids.push(...(await pidsBelow(join(folder, name), depth + 1)));
   return pids;
 }

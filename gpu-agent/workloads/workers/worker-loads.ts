@@ -70,7 +70,8 @@ export class WorkerLoads extends Loop {
   /** Returns the load of a worker. `undefined` if it does not run, or its processes cannot be seen. */
   async #measure(worker: Worker, before: Seen | undefined): Promise<HostLoad | undefined> {
     const { clock } = this.#options;
-    const use = await useOf(await worker.pids(), clock);
+    // One whose processes end meanwhile must not hide the loads of the others.
+    const use = await useOf(await worker.pids().catch(() => []), clock);
     if (!use) return undefined;
     const atMs = clock.monotonicMs();
     this.#seen.set(worker.id, { atMs, use });
