@@ -109,7 +109,9 @@ export class PoolSettings {
 
   #read(): MachineSettings {
     try {
-      return JSON.parse(readFileSync(this.#file, 'utf8')) as MachineSettings;
+      const read = Object.entries((JSON.parse(readFileSync(this.#file, 'utf8')) ?? {}) as object);
+      // A damaged file must not keep the agent from its start, nor core from its hello.
+      return Object.fromEntries(read.filter(([, value]) => Number.isSafeInteger(value) && value >= 0));
     } catch {
       return {};
     }

@@ -1,5 +1,5 @@
 /** What a machine takes from its pool: after the options of its agent, before defaults, and over restarts. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readAgentConfig } from '@slipway/gpu-agent/config';
 import { PoolSettings } from '@slipway/gpu-agent/identity/pool-settings';
@@ -52,6 +52,19 @@ t.test('a folder that cannot be written', async (t) => {
   settings.apply({ imageDiskGb: 3 });
   t.equal(settings.imageDiskGb, 3, 'counts until the next start');
   t.equal(changes(), 1);
+});
+
+t.test('a damaged file', async (t) => {
+  const folder = t.testdir({});
+  const kept = (text: string) => {
+    writeFileSync(join(folder, 'pool-settings.json'), text);
+    return agentWith(folder).settings;
+  };
+  for (const text of ['', 'null', '7', '{"imageDiskGb":']) t.equal(kept(text).imageDiskGb, 0, text);
+  t.match(kept('{"imageDiskGb":7,"standbyMax":"9","standbyMemoryGb":-1,"modelDiskGb":0.5}'), {
+    ...{ imageDiskGb: 7, standbyMax: 4, modelDiskGb: undefined },
+    standbyMemoryGb: agentWith(join(folder, 'none')).settings.standbyMemoryGb,
+  });
 });
 
 t.test('a node of Kubernetes keeps no worker on standby', async (t) => {
