@@ -27,7 +27,12 @@ function withProgram(t: Test, script: string): string {
   return `${folder}:/usr/bin:/bin`;
 }
 
-function setUp(t: Test, env: Record<string, string>, clock: ManualClock | typeof systemClock = systemClock, queryMs?: number) {
+function setUp(
+  t: Test,
+  env: Record<string, string>,
+  clock: ManualClock | typeof systemClock = systemClock,
+  queryMs?: number,
+) {
   const broker = new Broker(env, clock, queryMs);
   const helpers = new HelperPool(systemClock, () => broker.helper());
   t.teardown(() => {
