@@ -64,7 +64,7 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
           'kit/net/channel\\.ts',
           '(core|facades|gpu-agent)/(app|main)\\.ts',
           'core/backup-main\\.ts',
-          'gpu-agent/(reaper|clean|manage-models)\\.ts',
+          'gpu-agent/(reaper|clean|manage-models|gpu-memory/driver-broker)\\.ts',
           'cli/main\\.ts',
           'edge/(main|edge)\\.ts',
           'dev/(launcher|start)\\.ts',
