@@ -62,6 +62,8 @@ export class BackendDirectory extends BackendWatch {
     if (ids?.length === 0) return;
     if (all) this.#readAtMs = this.options.clock.monotonicMs();
     const found = new Map((await this.options.edge.backends(ids)).map((endpoint) => [endpoint.endpointId, endpoint]));
+    // The last listener has left meanwhile: the next one may come in hours.
+    if (this.#listeners.size === 0) return;
     const changed = new Set(
       [...(ids ?? this.#endpoints.keys()), ...found.keys()].filter((id) => this.#keep(id, found.get(id))),
     );
