@@ -43,7 +43,8 @@ export interface LiveAttempt {
   readonly machineId: string;
   /** The worker that holds it, with all that it holds; `undefined` if none does. */
   holder: { readonly workerId: string; readonly held: Set<LiveAttempt> } | undefined;
-  isArriving: boolean;
+  /** Number of arrivals of its outcome: an agent sends it again while an earlier upload has not been given up here. */
+  arrivals: number;
 }
 
 /** What this replica knows of a job. */
@@ -103,14 +104,14 @@ export class LiveJobs {
     const known = attemptOf(job, key);
     if (known) return known;
     const { attempt: number, machineId } = key;
-    const attempt: LiveAttempt = { job, number, machineId, holder: undefined, isArriving: false };
+    const attempt: LiveAttempt = { job, number, machineId, holder: undefined, arrivals: 0 };
     job.attempts.push(attempt);
     return attempt;
   }
 
   /** Drops an attempt that no worker holds and whose outcome does not arrive. Idempotent. */
   closeAttempt(attempt: LiveAttempt): void {
-    if (attempt.holder || attempt.isArriving) return;
+    if (attempt.holder || attempt.arrivals > 0) return;
     const { job } = attempt;
     const index = job.attempts.indexOf(attempt);
     if (index < 0) return;
@@ -118,22 +119,22 @@ export class LiveJobs {
     this.close(job);
   }
 
-  /** Marks the outcome of an attempt as arriving, held or not, until `arrived`. */
+  /** Marks the outcome of an attempt as arriving, held or not, until `arrived` is called as often. */
   arrive(key: MachineAttempt): LiveAttempt {
     const attempt = this.openAttempt(key);
-    attempt.isArriving = true;
+    attempt.arrivals += 1;
     return attempt;
   }
 
-  /** Ends the arrival of an outcome: it is recorded, or was given up. Idempotent. */
+  /** Ends one arrival of an outcome: it is recorded, or was given up. Call it once for each `arrive`. */
   arrived(attempt: LiveAttempt): void {
-    attempt.isArriving = false;
+    attempt.arrivals = Math.max(attempt.arrivals - 1, 0);
     this.closeAttempt(attempt);
   }
 
   /** Returns whether the outcome of an attempt has arrived and is not recorded yet. */
   isArriving(key: MachineAttempt): boolean {
-    return this.attempt(key)?.isArriving ?? false;
+    return (this.attempt(key)?.arrivals ?? 0) > 0;
   }
 }
 

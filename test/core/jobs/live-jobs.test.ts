@@ -55,6 +55,17 @@ t.test('an arrival that ends late touches nothing of the next one', async (t) =>
   t.equal(live.size, 0);
 });
 
+t.test('an outcome that is sent again arrives until the last of its uploads has ended', async (t) => {
+  const live = new LiveJobs();
+  const first = live.arrive(key());
+  const again = live.arrive(key());
+  live.arrived(first);
+  t.ok(live.isArriving(key()), 'its worker may end: it is not lost');
+  live.arrived(again);
+  t.notOk(live.isArriving(key()));
+  t.equal(live.size, 0);
+});
+
 t.test('an attempt counts on one worker, the last that names it', async (t) => {
   const live = new LiveJobs();
   const { pool, sink, give } = poolOf(live, 'a', 'b');
