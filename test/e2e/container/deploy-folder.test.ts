@@ -14,6 +14,8 @@ import { startSystem } from '../../helpers/system/system.ts';
 
 /** An image with the packages of requirements.txt. A build without internet cannot install them. */
 const WITH_SDK = 'localhost/with-sdk:1';
+/** The same with `python` on its PATH, as the images of python.org have it. */
+const WITH_PYTHON = 'localhost/with-python:1';
 
 t.setTimeout(600_000);
 
@@ -52,6 +54,11 @@ t.test('from a folder to the first answer', { skip: podmanSkip || skipWithoutPyt
   });
 
   await t.test('a folder with an ASGI app: its answer', async (t) => {
+    const base = join(cli.cwd, 'base');
+    mkdirSync(base);
+    writeFileSync(join(base, 'python'), '#!/bin/sh\nexec /usr/bin/python3 "$@"\n', { mode: 0o755 });
+    writeFileSync(join(base, 'Containerfile'), `FROM ${WITH_SDK}\nCOPY python /usr/bin/python\n`);
+    await podman.cli('build', '--quiet', '--pull=never', '--tag', WITH_PYTHON, base);
     const chat = join(cli.cwd, 'chat');
     mkdirSync(chat);
     const app = ['from fastapi import FastAPI', 'app = FastAPI()', '@app.get("/greet")', 'def greet(name: str):'];
@@ -62,7 +69,7 @@ t.test('from a folder to the first answer', { skip: podmanSkip || skipWithoutPyt
       '--compute',
       'cpu',
       '--base',
-      WITH_SDK,
+      WITH_PYTHON,
       '--json',
     );
     t.equal(code, 0, stderr);
