@@ -119,6 +119,8 @@ function watchOutputs(): { cli?: Cli; failed: boolean } {
         process.stderr.write(`error: The output cannot be written: ${error.message}\n`);
       outputs.failed ||= !isGone;
       if (!outputs.cli?.mustFinish) process.exit(isGone ? EXIT.ok : EXIT.refused);
+      // The last words of a command may fail after its end.
+      if (!isGone) process.exitCode ||= EXIT.refused;
     });
   }
   return outputs;
