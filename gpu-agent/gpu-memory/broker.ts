@@ -109,8 +109,7 @@ export class Broker {
   #start(): ChildProcess {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'driver-broker.ts')], {
       cwd: '/',
-      // nvidia-smi is the one on the agent's PATH.
-      env: { ...NODE_ENVIRONMENT, PATH: process.env['PATH'], ...this.#env } as NodeJS.ProcessEnv,
+      env: { ...NODE_ENVIRONMENT, ...this.#env } as NodeJS.ProcessEnv,
       stdio: ['pipe', 'pipe', 'ignore'],
       // Its process group ends with it: calls of nvidia-smi.
       detached: true,

@@ -19,11 +19,11 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 const MIB = 1024 * 1024;
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
 const page = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8');
-withDriver(t, recordedH200());
+const driver = withDriver(t, recordedH200());
 const system = await startSystem(t, {
   coreEnv: { ...LISTEN, SLIPWAY_METRICS_ENDPOINTS_MAX: '1' },
   facadeEnv: LISTEN,
-  agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
+  agentEnv: { ...driver.env, ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
 });
 const endpointId = await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 });
 const jobs = endpointJobs(system, endpointId);

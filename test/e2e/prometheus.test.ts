@@ -68,11 +68,11 @@ function ownerScrape(id: string, facade: string): string {
 t.setTimeout(600_000);
 
 t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithoutEnvoy() }, async (t) => {
-  withDriver(t, recordedH200());
+  const driver = withDriver(t, recordedH200());
   const system = await startSystem(t, {
     coreEnv: LISTEN,
     facadeEnv: { ...LISTEN, ...PATIENT },
-    agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
+    agentEnv: { ...driver.env, ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
   });
   const { core, facade, agents } = system.metrics;
   const certificates = await makeCertificates(t);

@@ -99,7 +99,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
 
   await t.test('GPU utilization as the driver reports it, on the map too', async (t) => {
     const driver = withDriver(t, recordedH200());
-    const real = await system.startAgent(undefined, { SLIPWAY_AGENT_NAME: 'rack-2' });
+    const real = await system.startAgent(undefined, { ...driver.env, SLIPWAY_AGENT_NAME: 'rack-2' });
     const ofCard = await open(t, { key: rootKey });
     const square = ofCard.locator('.gpu.loaded');
     await square

@@ -25,6 +25,8 @@ export function recordedH200(): DriverAnswers {
 
 /** The driver of a test. */
 export interface Driver {
+  /** Environment of an agent of this process that finds it. */
+  env: { PATH: string };
   /** Changes the output of nvidia-smi. */
   say: (part: Partial<DriverAnswers>) => void;
   /** Removes nvidia-smi. */
@@ -57,11 +59,12 @@ esac
   );
   chmodSync(program, 0o755);
   const before = process.env['PATH'];
-  process.env['PATH'] = `${folder}${delimiter}${before}`;
+  const env = { PATH: `${folder}${delimiter}${before}` };
+  Object.assign(process.env, env);
   t.teardown(() => {
     process.env['PATH'] = before;
   });
   const asked = (): number =>
     existsSync(join(folder, 'asked')) ? readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n').length : 0;
-  return { say, silence: () => rmSync(program), asked };
+  return { env, say, silence: () => rmSync(program), asked };
 }
