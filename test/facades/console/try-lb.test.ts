@@ -58,9 +58,12 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
   };
 
+  const pathIs = (page: Page, path: string) =>
+    waitFor(`the path ${path}`, async () => (await page.locator('#path').inputValue()) === path);
+
   await t.test('a cold start is shown while it lasts', async (t) => {
     const page = await tryPage(t);
-    await page.waitForFunction("document.querySelector('#path').value === '/ping'");
+    await pathIs(page, '/ping');
     await page.getByRole('button', { name: 'Send' }).click();
     await answer(page).getByText('Waiting for an answer.').waitFor();
     await answer(page)
@@ -127,7 +130,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     t.match(await change(exampleInput), { status: 200 });
     t.teardown(() => change(''));
     const page = await tryPage(t);
-    await page.waitForFunction("document.querySelector('#path').value === '/predict?a=1'");
+    await pathIs(page, '/predict?a=1');
     t.equal(await page.getByLabel('Method').inputValue(), 'POST');
     t.same(JSON.parse(await page.getByLabel('Body', { exact: true }).first().inputValue()), { prompt: 'a lighthouse' });
     await page.getByRole('link', { name: 'Code', exact: true }).click();
