@@ -19,7 +19,7 @@ export function request(
   { href }: URL,
   _options: object,
   onAnswer: (answer: Readable & { statusCode: number }) => void,
-): EventEmitter & { end(body: Buffer): void } {
+): EventEmitter & { end(body: Buffer): void; writableFinished: boolean } {
   const call = new EventEmitter();
   const end = (body: Buffer): void => {
     receiver.receive(href, body).then(
@@ -27,5 +27,5 @@ export function request(
       (error) => call.emit('error', error),
     );
   };
-  return Object.assign(call, { end });
+  return Object.assign(call, { end, writableFinished: true });
 }
