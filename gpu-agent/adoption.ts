@@ -21,6 +21,9 @@ interface AdoptionParts extends AdoptAttemptsParts {
   logger: Logger;
 }
 
+/** Wait for the engine while a session keeps the lease, in milliseconds: an engine may be busy for tens of seconds. */
+const ENGINE_MS = 30_000;
+
 export class Adoption {
   readonly #parts: AdoptionParts;
   #last: LastRun | undefined;
@@ -70,9 +73,10 @@ export class Adoption {
   get left(): { workloads: ReadonlySet<string>; waitMs: number } {
     const { pods, workers } = this.#last!;
     const isHeld = this.#holdsLease;
+    const waitMs = Math.max(this.#leftMs, this.#parts.lease.heldFromMs === undefined ? 0 : ENGINE_MS);
     return {
       workloads: new Set([...pods.keys(), ...(isHeld ? workers.keys() : [])]),
-      waitMs: workers.size > 0 && isHeld ? this.#leftMs : 0,
+      waitMs: workers.size > 0 && isHeld ? waitMs : 0,
     };
   }
 
