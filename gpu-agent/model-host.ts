@@ -18,7 +18,7 @@ import { ModelPeerServer } from './models/peer-server.ts';
 /** Dependencies. */
 interface ModelHostOptions extends ModelMeter {
   config: AgentConfig;
-  /** What they may take of the disk. It may change. */
+  /** Limit of the disk that models use. It may change. */
   settings: Pick<PoolSettings, 'modelDiskGb'>;
   clock: Clock;
   random: Random;

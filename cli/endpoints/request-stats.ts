@@ -1,4 +1,4 @@
-/** What `slipway times` and `slipway errors` show of a load-balancing endpoint: its requests. */
+/** Shows the requests of a load-balancing endpoint in `slipway times` and `slipway errors`. */
 import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type {
   FailedRequest,

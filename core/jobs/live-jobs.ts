@@ -47,7 +47,7 @@ export interface LiveAttempt {
   arrivals: number;
 }
 
-/** What this replica knows of a job. */
+/** State of a job in this replica. */
 interface LiveJob {
   readonly name: string;
   readonly endpointId: string;

@@ -75,7 +75,7 @@ export const machine = pgTable(
     workerLoads: jsonb('worker_loads').$type<Record<string, HostLoadRow>>().notNull().default({}),
     /** Where it is: what its agent reported, and what it has from its pool. */
     locations: text('locations').array().notNull().default(sql`'{}'`),
-    /** What its agent reported. Empty before its first session with a release that knows pools. */
+    /** Locations that its agent reported. Empty until an agent that supports pools connects. */
     ownLocations: text('own_locations').array().notNull().default(sql`'{}'`),
     /** Pool of the token with which it joined. Empty: none. */
     pool: text('pool').notNull().default(''),

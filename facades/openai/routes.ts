@@ -79,7 +79,7 @@ interface JobRequest {
   endpointId: string;
   input: Buffer;
   streaming: boolean;
-  /** Ends the turn of the work on its body (`BodyWork.turn`). */
+  /** Lets the next large body be processed (`BodyWork.turn`). */
   endTurn: (() => void) | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface QueryFailure {
   readonly code?: string | number;
   /** It took too long. */
   readonly killed?: boolean;
-  /** What it printed before. */
+  /** Output before the failure. */
   readonly stdout: string;
 }
 

@@ -119,7 +119,7 @@ export class GpuMover {
   }
 
   async #heldBy(worker: MovedWorker): Promise<HeldMemory[]> {
-    // What it starts meanwhile is found once the others have moved.
+    // Processes that it starts meanwhile are found after the others have moved.
     const [held, pids] = await Promise.all([this.#read(), worker.pids()]);
     const own = held.filter(({ pid }) => pids.includes(pid));
     if (own.length === 0 && (await this.#seesNoneOf(held)))

@@ -58,7 +58,7 @@ interface PoolSettingsOptions extends MachineOptions {
 
 export class PoolSettings {
   readonly #options: PoolSettingsOptions;
-  /** What the pool sets. `undefined`: not read from disk yet. */
+  /** Settings of the pool. `undefined`: not read from disk yet. */
   #ofPool: MachineSettings | undefined;
 
   constructor(options: PoolSettingsOptions) {

@@ -22,8 +22,8 @@ export class BodyWork {
   }
 
   /**
-   * Waits for the turn of a request with that many bytes of body to be worked on and stored. The turn ends with the
-   * response, or earlier by the function that it resolves to. `undefined`: it need not wait.
+   * Waits until a request with a body of `bytes` may be processed. Its turn ends with the response, or when the
+   * returned function is called. Returns `undefined` if it need not wait.
    */
   turn(
     operation: LimitedOperation,

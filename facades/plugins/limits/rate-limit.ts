@@ -108,8 +108,8 @@ export class RateLimit {
   }
 
   /**
-   * Waits for the turn of the work on a body, beside other accounts. The turn ends with the response, or earlier by the
-   * function that it resolves to. `undefined`: the work is small, and had its permit while the body arrived.
+   * Waits until a body may be processed beside those of other accounts. Its turn ends with the response, or when the
+   * returned function is called. Returns `undefined` for small work, which got its permit while the body arrived.
    */
   work(
     { accountId, operation, bodyBytes }: BodyOfRequest,

@@ -35,8 +35,8 @@ export class PodObjects {
   }
 
   /**
-   * Creates the Pod and everything that it needs. `isOurs` is false if another Pod has the name; it is true also if an
-   * earlier call with this plan created the Pod and had no response. Rejects with ApiError.
+   * Creates the Pod with its Secrets and GPU claims. `isOurs` is false if another Pod has the name. It is also true if
+   * an earlier call with this plan created the Pod and had no response. Rejects with ApiError.
    */
   async create(plan: PodPlan): Promise<{ pod: ApiPod; isOurs: boolean }> {
     const [pull, claim] = [pullSecretOf(plan), claimOf(plan)];
