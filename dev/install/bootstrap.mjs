@@ -28,8 +28,13 @@ const pinnedNode = join(modules, 'node', 'bin', 'node');
  */
 const COMMANDS = {
   start: { file: 'dev/start.ts', development: false, help: 'dev/start-help.txt' },
-  test: { file: 'tools/test-runner/run-tests.ts', development: true },
-  'test:of': { file: 'tools/test-runner/run-tests.ts', args: ['--of'], development: true },
+  test: { file: 'tools/test-runner/run-tests.ts', development: true, help: 'tools/test-runner/help.txt' },
+  'test:of': {
+    file: 'tools/test-runner/run-tests.ts',
+    args: ['--of'],
+    development: true,
+    help: 'tools/test-runner/help.txt',
+  },
   'test:python': { file: 'tools/test-runner/make-test-pythons.ts', development: true },
   bench: { file: 'tools/bench/main.ts', development: true, help: 'tools/bench/help.txt' },
   kube: { file: 'tools/kube/main.ts', development: true, help: 'tools/kube/help.txt' },

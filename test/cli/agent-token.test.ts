@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 50 s
 /**
  * A machine joins by the line that `slipway machines token` prints, over TLS, moves to another pool, and is removed.
  */

@@ -22,6 +22,8 @@ const HELPS = {
   bench: 'tools/bench/help.txt',
   kube: 'tools/kube/help.txt',
   sim: 'test/sim/help.txt',
+  test: 'tools/test-runner/help.txt',
+  'test:of': 'tools/test-runner/help.txt',
 };
 const LOCK = {
   '': { name: 'x' },

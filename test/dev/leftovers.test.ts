@@ -1,4 +1,4 @@
-// test: 15 s
+// test: 30 s
 /**
  * A run of tests that is stopped or killed leaves no process behind: not one of tap, of the tests, or of what they
  * started.

@@ -1,4 +1,4 @@
-// test: 30 s
+// test: 40 s
 /**
  * Runs the commands of docs/operate/operations.md unchanged and in order, on the distribution's PostgreSQL. Only
  * folders and ports differ, so that nothing of this machine is touched; and npx, which costs a second and a half of

@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 15 s
 /**
  * The worker protocol at its edges, spoken by hand to a real agent's bridge (docs/reference/worker-protocol.md#routes).
  */

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres
 /**
  * A worker that breaks its link again and again, as fast as it can: its agent's log stays short, and the jobs of others
  * go on.

@@ -1,4 +1,4 @@
-// test: alone, postgres, python, 70 s
+// test: alone, postgres, python, 110 s
 /** A real Docker: containers, their networks, a private registry, and an unmodified Python worker by the public API. */
 import { join } from 'node:path';
 import { askEngine } from '@slipway/gpu-agent/executors/container/engine';

@@ -1,4 +1,4 @@
-// test: alone, postgres, 10 s
+// test: alone, postgres, 20 s
 /**
  * Prometheus metrics of core, facade and agent after some jobs, compared with the tables of docs/reference/metrics.md.
  */

@@ -1,4 +1,4 @@
-// test: alone, postgres, envoy, 20 s
+// test: alone, postgres, envoy, 30 s
 /**
  * A real Prometheus reads a working system as deploy/prometheus has it, and endpoints with their owner's key as
  * docs/reference/metrics.md has it: every query of the rules and of the dashboards is answered.

@@ -1,4 +1,4 @@
-// test: postgres, 120 s
+// test: postgres, 70 s
 /**
  * A fleet of 40 machines, 200 endpoints and 400 workers: a trickle, a flood, a steady Zipf load, a burst from zero,
  * faults, drains and a ramp, on two replicas of which one stops. SLIPWAY_TEST_FLEET is another number of machines;

@@ -1,4 +1,4 @@
-// test: alone, postgres, python, 40 s
+// test: alone, postgres, python, 50 s
 /**
  * kill -9 of a worker, the agent, the container engine and core while jobs are in flight in containers: none is lost,
  * each has one outcome.

@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 70 s
 /**
  * kill -9 of each process in turn, and of all at once, while jobs are in flight and clients go on submitting: no
  * acknowledged job is lost. One system serves all of it.

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres, 25 s
 /**
  * Any process, in any order, at any time: random kills, some of them while others have not come back yet. `npm run
  * chaos` runs this file with more processes, faults and kinds of them: processes that hang, connections to the database

@@ -1,15 +1,14 @@
 /**
  * `npm test`: makes what the tests need and runs them. At the end it prints what was skipped and how many assertions
  * passed and failed. Arguments are test files or options of tap. `--no-skips` (used by .ci/run) makes the run fail if
- * any test was skipped. `--of FILE…` (`npm run test:of`) runs the tests that import these files; with `--list` it only
- * prints them.
+ * any test was skipped. `--quick` leaves out long files. `--of FILE…` (`npm run test:of`) runs the tests that import
+ * these files; with `--list` it only prints them.
  */
-
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { makeKube } from '../kube/build.ts';
@@ -25,6 +24,7 @@ import { makeTestPythons } from './test-pythons.ts';
 import type { FailedFile, TestResults } from './test-results.ts';
 import { TestResultReader } from './test-results.ts';
 import { filesToRunAgain, resultsOfBoth } from './test-second-run.ts';
+import { filesOf, QUICK_SECONDS_MAX, quickSelection } from './test-selection.ts';
 
 const root = join(import.meta.dirname, '../..');
 const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
@@ -40,11 +40,12 @@ const outputFile = join(root, '.tap', 'results.tap');
 const imagesFolder = join(root, '.tap', 'images');
 /** Summary of the run, read by .ci/run. */
 const summaryFile = join(root, '.tap', 'summary.json');
-/** Seconds of each file of the last run, longest first. */
+/** Seconds and processor seconds of each file of the last run, longest first. */
 const timesFile = join(root, '.tap', 'times.json');
 /** Number of the longest files that are printed at the end. */
 const LONGEST = 10;
 const NO_SKIPS = '--no-skips';
+const QUICK = '--quick';
 const OF = '--of';
 const LIST = '--list';
 /**
@@ -111,18 +112,6 @@ async function buildTap(): Promise<void> {
   if ((await run(tapProgram, ['build'], () => {})) !== 0) throw new Error('tap could not be built. See: npx tap build');
 }
 
-/**
- * Returns the files of a run whose arguments are files and folders only; `undefined` if the arguments contain options
- * of tap.
- */
-function filesOf(args: readonly string[]): string[] | undefined {
-  if (args.some((argument) => argument.startsWith('-'))) return undefined;
-  const all = globSync('test/**/*.test.ts', { cwd: root });
-  if (args.length === 0) return all;
-  const named = args.map((argument) => relative(root, resolve(root, argument)));
-  return all.filter((file) => named.some((name) => file === name || file.startsWith(`${name}/`)));
-}
-
 interface RunOutcome {
   code: Ending;
   results: TestResults;
@@ -134,8 +123,13 @@ interface RunOutcome {
 /** Outcome of the files of one pool. */
 interface FileRun extends RunOutcome {
   failedFiles: readonly FailedFile[];
-  /** Seconds of each file. */
-  times: ReadonlyMap<string, number>;
+  times: ReadonlyMap<string, FileTime>;
+}
+
+/** Times of a file, in seconds. `processor`: absent if it was not counted. */
+interface FileTime {
+  seconds: number;
+  processor?: number;
 }
 
 /**
@@ -143,7 +137,7 @@ interface FileRun extends RunOutcome {
  * shows the run on a terminal.
  */
 async function runFiles(args: readonly string[]): Promise<RunOutcome> {
-  const files = filesOf(args);
+  const files = filesOf(root, args);
   if (!files && process.stdout.isTTY) {
     rmSync(outputFile, { force: true });
     const code = await run(tapProgram, ['run', '--reporter=base', `--output-file=${outputFile}`, ...args]);
@@ -171,10 +165,11 @@ async function runFiles(args: readonly string[]): Promise<RunOutcome> {
 
 /** Runs a program that writes TAP, and reads its output. */
 async function readRun(program: string, options: readonly string[]): Promise<FileRun> {
-  const times = new Map<string, number>();
+  const times = new Map<string, FileTime>();
   const reader = new TestResultReader({
-    onFile: (name, ok, timeMs) => {
-      times.set(name, Math.round(timeMs) / 1000);
+    onFile: (name, ok, timeMs, processorMs) => {
+      const seconds = Math.round(timeMs) / 1000;
+      times.set(name, processorMs === undefined ? { seconds } : { seconds, processor: processorMs / 1000 });
       say(`${ok ? 'ok    ' : 'FAIL  '} ${name} (${Math.round(timeMs)} ms)`);
     },
     onFailure: (name, details) => say(`FAILED ${name}\n${details.replaceAll(/^/gm, '         ')}`),
@@ -183,16 +178,14 @@ async function readRun(program: string, options: readonly string[]): Promise<Fil
   return { code, results: reader.end(), files: reader.files, flaky: [], failedFiles: reader.failedFiles, times };
 }
 
-/** Stores the time of each file and prints the longest ones, as a basis for the times that files declare. */
-function reportTimes(times: ReadonlyMap<string, number>): void {
-  const sorted = [...times].sort(([, a], [, b]) => b - a);
+/** Stores the times of each file and prints the longest ones, as a basis for the times that files declare. */
+function reportTimes(times: ReadonlyMap<string, FileTime>): void {
+  const sorted = [...times].sort(([, a], [, b]) => b.seconds - a.seconds);
   writeFileSync(timesFile, JSON.stringify(Object.fromEntries(sorted), undefined, 1));
-  say(
-    `longest: ${sorted
-      .slice(0, LONGEST)
-      .map(([file, seconds]) => `${file} ${Math.round(seconds)} s`)
-      .join(', ')}`,
-  );
+  const longest = sorted.slice(0, LONGEST).map(([file, { seconds }]) => `${file} ${Math.round(seconds)} s`);
+  say(`longest: ${longest.join(', ')}`);
+  const processor = sorted.reduce((sum, [, time]) => sum + (time.processor ?? 0), 0);
+  if (processor > 0) say(`processor time of the files, without PostgreSQL and containers: ${Math.round(processor)} s`);
 }
 
 /**
@@ -200,7 +193,7 @@ function reportTimes(times: ReadonlyMap<string, number>): void {
  * if a declaration has an unknown word.
  */
 function needsOfRun(args: readonly string[]): ReadonlySet<TestNeed> {
-  const files = filesOf(args);
+  const files = filesOf(root, args);
   return files ? needsOf(root, files) : new Set(TEST_NEEDS);
 }
 
@@ -224,7 +217,7 @@ function skip(what: string, { message }: Error): void {
 }
 
 function interruption(args: readonly string[], files: number, how: string): string {
-  const all = filesOf(args);
+  const all = filesOf(root, args);
   const left =
     all === undefined
       ? `${files} test files had ended, the others had not`
@@ -233,11 +226,25 @@ function interruption(args: readonly string[], files: number, how: string): stri
 }
 
 async function main(): Promise<number> {
-  const flags = new Set(process.argv.filter((argument) => [NO_SKIPS, OF, LIST].includes(argument)));
+  const flags = new Set(process.argv.filter((argument) => [NO_SKIPS, OF, LIST, QUICK].includes(argument)));
   const named = process.argv.slice(2).filter((argument) => !flags.has(argument));
-  const args = flags.has(OF) ? findTestsOf(named) : named;
-  if (!args) return 1;
-  return flags.has(LIST) ? 0 : runAll(args, flags.has(NO_SKIPS));
+  const chosen = flags.has(OF) ? findTestsOf(named) : named;
+  if (!chosen) return 1;
+  if (flags.has(LIST)) return 0;
+  return flags.has(QUICK) ? runQuick(chosen, flags.has(NO_SKIPS)) : runAll(chosen, flags.has(NO_SKIPS));
+}
+
+/** Runs the files that declare no long time, and prints the others. */
+async function runQuick(args: readonly string[], noSkips: boolean): Promise<number> {
+  const files = filesOf(root, args);
+  if (!files) throw new Error(`${QUICK} goes with files and folders, not with options of tap`);
+  const { kept, leftOut } = quickSelection(root, files);
+  const bound = `${leftOut.length} of ${files.length} files, which declare more than ${QUICK_SECONDS_MAX} s`;
+  say(`${QUICK} leaves out ${bound}: ${leftOut.join(', ') || 'none'}`);
+  if (kept.length === 0) return 1;
+  const code = await runAll(kept, noSkips);
+  say(`${QUICK} left out ${bound}.`);
+  return code;
 }
 
 async function runAll(args: readonly string[], noSkips: boolean): Promise<number> {

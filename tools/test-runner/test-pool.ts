@@ -8,6 +8,7 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '@slipway/kit/time/clock';
+import { ProcessorTime } from './processor-time.ts';
 import { SpareProcessors } from './spare-processors.ts';
 import { readDeclaration } from './test-declaration.ts';
 import type { FileResult } from './test-process.ts';
@@ -23,11 +24,15 @@ class Report {
   failed = 0;
 
   /** Writes the output of a file and the line that sums it up. */
-  add(file: string, { lines, how }: FileResult, timeMs: number): void {
+  add(file: string, { lines, how }: FileResult, timeMs: number, processorMs: number | undefined): void {
     this.#ended += 1;
     if (how !== 0) this.failed += 1;
     const sum = `${how === 0 ? 'ok' : 'not ok'} ${this.#ended} - ${file} # time=${timeMs.toFixed(0)}ms`;
-    const diag = how === 0 ? [] : ['  ---', `  ended: ${JSON.stringify(how)}`, '  ...'];
+    const facts = [
+      ...(how === 0 ? [] : [`  ended: ${JSON.stringify(how)}`]),
+      ...(processorMs === undefined ? [] : [`  processorMs: ${processorMs.toFixed(0)}`]),
+    ];
+    const diag = facts.length === 0 ? [] : ['  ---', ...facts, '  ...'];
     process.stdout.write([`# Subtest: ${file}`, ...lines.map((line) => `    ${line}`), sum, ...diag, ''].join('\n'));
   }
 
@@ -61,7 +66,8 @@ async function main(): Promise<number> {
   const processors = new SpareProcessors(systemClock);
   await Promise.all(
     Array.from({ length: jobs + Number(values.spare) }, async (_, slot) => {
-      const shared = new SharedProcess(slot, systemClock);
+      const used = new ProcessorTime(`slipway-tests-${process.pid}-${slot}`);
+      const shared = new SharedProcess(slot, systemClock, undefined, used);
       let admitted: Awaited<ReturnType<SpareProcessors['free']>> | undefined;
       const next = async (): Promise<string | undefined> => {
         if (slot >= jobs) admitted = await processors.free(() => waiting.length > 0, admitted);
@@ -69,10 +75,15 @@ async function main(): Promise<number> {
       };
       for (let file = await next(); file !== undefined; file = await next()) {
         const startedMs = systemClock.monotonicMs();
-        const result = mayShare(file) ? await shared.run(resolve(root, file)) : await runAlone(file, slot, systemClock);
-        report.add(file, result, systemClock.monotonicMs() - startedMs);
+        const usedMs = used.usedMs();
+        const result = mayShare(file)
+          ? await shared.run(resolve(root, file))
+          : await runAlone(file, slot, systemClock, used);
+        const processorMs = usedMs === undefined ? undefined : used.usedMs()! - usedMs;
+        report.add(file, result, systemClock.monotonicMs() - startedMs, processorMs);
       }
       const open = await shared.end();
+      used.remove();
       if (open !== undefined) report.fail(`the files that shared process ${slot}: they left something open`, open);
     }),
   );

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { NODE_FLAGS } from '@slipway/kit/host/node-settings';
 import type { Clock } from '@slipway/kit/time/clock';
+import type { ProcessorTime } from './processor-time.ts';
 import type { FileOrder, FileOutcome } from './test-worker.ts';
 
 /** Default time limit of a file, in milliseconds. A file may set another one (`t.setTimeout`). */
@@ -58,11 +59,12 @@ function howOf({ ok, changed }: FileOutcome): number | string {
   return changed.length === 0 ? 0 : `it left ${changed.join(', ')} changed: restore it, or declare "// test: alone"`;
 }
 
-/** Runs a file in a separate process. */
-export async function runAlone(file: string, slot: number, clock: Clock): Promise<FileResult> {
+/** Runs a file in a separate process, whose processor time is counted. */
+export async function runAlone(file: string, slot: number, clock: Clock, used: ProcessorTime): Promise<FileResult> {
   // TAP=1 selects plain TAP without colours. The file itself applies the time limit.
   const env = { ...process.env, TAP: '1', TAP_TIMEOUT: String(FILE_MS / 1000), TAP_JOB_ID: String(slot) };
   const child = spawn(process.execPath, [...PRELOADED, file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  if (child.pid !== undefined) used.add(child.pid);
   const stuck = clock.after(STUCK_MS, () => child.kill('SIGKILL'));
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
@@ -76,14 +78,19 @@ export class SharedProcess {
   readonly #slot: number;
   readonly #clock: Clock;
   readonly #endMs: number;
+  readonly #used: ProcessorTime | undefined;
   #child: { process: ChildProcess; ended: Promise<Ending> } | undefined;
   #open: readonly string[] = [];
 
-  /** `endMs`: time that the process has to end after it was told to, in milliseconds. */
-  constructor(slot: number, clock: Clock, endMs = END_MS) {
+  /**
+   * `endMs`: time that the process has to end after it was told to, in milliseconds. `used` counts its processor time.
+   * Default: not counted.
+   */
+  constructor(slot: number, clock: Clock, endMs = END_MS, used?: ProcessorTime) {
     this.#slot = slot;
     this.#clock = clock;
     this.#endMs = endMs;
+    this.#used = used;
   }
 
   /**
@@ -128,6 +135,7 @@ export class SharedProcess {
       // The process's own test has no time limit, because each file has one.
       env: { ...process.env, TAP: '1', TAP_TIMEOUT: '0', TAP_JOB_ID: String(this.#slot) },
     });
+    if (child.pid !== undefined) this.#used?.add(child.pid);
     return { process: child, ended: ending(child, 'exit') };
   }
 }

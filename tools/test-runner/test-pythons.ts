@@ -9,10 +9,10 @@
 import { join } from 'node:path';
 import type { VenvDeps } from '@slipway/dev/python/python-venv';
 import { makeVenv } from '@slipway/dev/python/python-venv';
-import { CALM_LOOP } from './calm-loop.ts';
-import { rememberProcessor } from './known-processor.ts';
-import { LAZY_IMPORTS } from './lazy-imports.ts';
-import { installStartup } from './python-startup.ts';
+import { CALM_LOOP } from './pythons/calm-loop.ts';
+import { rememberProcessor } from './pythons/known-processor.ts';
+import { LAZY_IMPORTS } from './pythons/lazy-imports.ts';
+import { installStartup } from './pythons/python-startup.ts';
 
 /** Requirements of each environment. */
 const REQUIREMENTS = {

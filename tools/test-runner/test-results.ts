@@ -28,8 +28,8 @@ export interface FailedFile {
 
 /** Events for an observer of the run. */
 interface TestEvents {
-  /** A test file ended. */
-  onFile?(name: string, ok: boolean, timeMs: number): void;
+  /** A test file ended. `processorMs`: its processor time, if it was counted. */
+  onFile?(name: string, ok: boolean, timeMs: number, processorMs?: number): void;
   /** An assertion failed. */
   onFailure?(name: string, details: string): void;
 }
@@ -86,7 +86,7 @@ export class TestResultReader {
   }
 
   #endFile(
-    { name, ok, time }: Result,
+    { name, ok, time, diag }: Result,
     before = { passed: this.results.passed, failed: this.results.failed - 1 },
   ): void {
     this.files += 1;
@@ -96,7 +96,7 @@ export class TestResultReader {
         passed: this.results.passed - before.passed,
         failed: this.results.failed - before.failed,
       });
-    this.#events.onFile?.(name, ok, time ?? 0);
+    this.#events.onFile?.(name, ok, time ?? 0, (diag as { processorMs?: number } | undefined)?.processorMs);
   }
 
   #add(name: string, result: Result): void {
@@ -113,7 +113,7 @@ export class TestResultReader {
 
 /** Describes what tap recorded about a failed assertion, in a few lines. */
 function describe({ diag }: Result): string {
-  const { at, diff, stack, found, wanted, source, ...rest } = (diag ?? {}) as Record<string, unknown>;
+  const { at, diff, stack, found, wanted, source, processorMs, ...rest } = (diag ?? {}) as Record<string, unknown>;
   const place = at as { fileName?: string; lineNumber?: number } | undefined;
   const lines = [
     place?.fileName ? `at ${place.fileName}:${place.lineNumber}` : '',

@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 10 s
 /** `slipway times` and `slipway errors` of a load-balancing endpoint: its requests. */
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';

@@ -1,4 +1,4 @@
-// test: postgres, 15 s
+// test: postgres, 30 s
 /** Files, batches and accounts at their limits, and one byte, request or file over them. */
 
 import {

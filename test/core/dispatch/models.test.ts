@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres
 /** Cached models between core and agents: reports, start orders, the commit of a revision, machines to copy from. */
 
 import { CachedModelState, ModelFault } from '@slipway/proto/gen/slipway/v1/machine';

@@ -1,4 +1,4 @@
-// test: postgres, 15 s
+// test: postgres, 25 s
 /** Data beside and on the session: large inputs and outputs, storage settings, chunks, progress, logs. */
 
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres
 /**
  * Which jobs a filter means when many are cancelled or retried by it: a group of errors, when they ended; and filters
  * that cannot be.

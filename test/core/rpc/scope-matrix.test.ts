@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres, 20 s
 /**
  * Every rpc of the contract times every kind of key: which keys are accepted, which are rejected, and for which keys a
  * thing does not exist. Real core, real database. A new rpc fails this test until it has its row.

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres
 /** Explanations keep a job's earlier attempts: each with its cause, its error and its worker's end. */
 
 import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';

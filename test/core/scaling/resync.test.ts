@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres
 /** The resync while the reconcile of one endpoint fails again and again. */
 
 import t from 'tap';

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres
 /** Backups that end early: what cannot be written, and an interruption. */
 import { readdir } from 'node:fs/promises';
 import { Writable } from 'node:stream';

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres, 20 s
 /**
  * A restore drill under load, with real processes: jobs before, a backup by the command line, jobs after, core gone, a
  * restore into another database, core on that one. Each job that was accepted before the backup is there with its

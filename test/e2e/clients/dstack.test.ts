@@ -1,4 +1,4 @@
-// test: postgres, dstack, 15 s
+// test: postgres, dstack
 /**
  * The RunPod backend of dstack, unmodified but for its fixed address, over REST v2 and GraphQL: check of the key,
  * volumes, jobs on GPUs and processors with their public SSH ports, and credentials that it removes again.

@@ -1,4 +1,4 @@
-// test: alone, postgres, python, 40 s
+// test: alone, postgres, python, 20 s
 /**
  * From a folder with a Python handler to the first answer in one command: built by a real Podman, run in a container on
  * a real agent. After a change the same command answers with the new handler.

@@ -1,4 +1,4 @@
-// test: alone, postgres, python, 30 s
+// test: alone, postgres, python, 50 s
 /**
  * Load-balancing workers in containers, on a real Podman: a uvicorn server in an image, reached at its own address on
  * the port of its template.

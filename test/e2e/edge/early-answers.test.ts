@@ -1,4 +1,4 @@
-// test: postgres, envoy, python, 20 s
+// test: postgres, envoy, python, 10 s
 /**
  * Clients that send all of a body before they read, as most do, get the answer through the edge although it was settled
  * before the body had come.

@@ -1,4 +1,4 @@
-// test: postgres, envoy, 15 s
+// test: postgres, envoy, 25 s
 /**
  * A machine behind the real edge that cannot be dialled. Its agent's tunnels enter where its session does,
  * authenticated by certificate, one to each of two facades.

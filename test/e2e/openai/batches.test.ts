@@ -1,4 +1,4 @@
-// test: postgres, openai, 15 s
+// test: postgres, openai
 /**
  * Files and batches at the OpenAI address, with the real `openai` packages for Python and Node, and batches of an
  * endpoint over HTTP.

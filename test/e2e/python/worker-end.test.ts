@@ -1,4 +1,4 @@
-// test: postgres, python, 50 s
+// test: postgres, python, 70 s
 /**
  * How Python workers end and what becomes of their jobs: cancel, timeout, refresh, crash, drain, kill
  * (docs/reference/worker-protocol.md#stopping).

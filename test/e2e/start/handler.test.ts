@@ -1,4 +1,4 @@
-// test: postgres, python, 90 s
+// test: postgres, python, 40 s
 /** `npm start -- --handler FILE`: the user's own handler, in Python and in JavaScript, as an endpoint. */
 import { mkdir, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// test: postgres, envoy, 100 s
+// test: postgres, envoy, 60 s
 /**
  * The edges' key is exchanged under load as docs/operate/operations.md says: cores and facades accept both keys, the
  * edge is replaced by one with the new key, then the old one is withdrawn. No request fails, no job is lost.

@@ -1,4 +1,4 @@
-// test: postgres, 15 s
+// test: postgres
 /** Alerts by e-mail in a real Chromium: the form, a test message through a real SMTP server, and a refusal of it. */
 import type { Page } from 'playwright-core';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 30 s
 /**
  * Lists by their fields in a real Chromium: each kind with its filters, which stand in the address; what cannot be
  * asked says so and can be changed.

@@ -31,7 +31,10 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end());
   const { open, inspect } = await consolePages(t, system);
-  const machineId = (await call(clients.machines, 'listMachines', {}, rootKey)).machines[0]!.machine!.id;
+  const { id: machineId } = await waitFor(
+    'the machine to be listed',
+    async () => (await call(clients.machines, 'listMachines', {}, rootKey)).machines[0]?.machine,
+  );
   const fields = { name: 'on a card', gpuIds: ['NVIDIA L4'], workersMin: 1, env: { TOKEN: SECRET } };
   const id = await system.createEndpoint({ command: jsHandler('all.js'), fields, workersMax: 1 });
   const jobs = endpointJobs(system, id);

@@ -1,4 +1,4 @@
-// test: postgres, 90 s
+// test: postgres, 70 s
 /**
  * The overview in a real Chromium: all problems, whatever page of a list they are on; what happened before the page was
  * opened; and the text where there is nothing.

@@ -1,4 +1,4 @@
-// test: postgres, python, 50 s
+// test: postgres, python, 40 s
 /**
  * "Try it" of a load-balancing endpoint in a real Chromium with a real worker: a cold start, streamed answers, and
  * faulty answers.

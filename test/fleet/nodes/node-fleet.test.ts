@@ -1,4 +1,4 @@
-// test: kubernetes, postgres, 40 s
+// test: kubernetes, postgres, 25 s
 /**
  * Twenty nodes of a real API server, whose kubelets kwok plays, filled with 200 workers by real agents: all Pods run,
  * no GPU is given twice, and nothing of them stays. `npx node test/fleet/nodes/main.ts` measures 200 nodes.

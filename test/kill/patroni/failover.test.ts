@@ -1,4 +1,4 @@
-// test: kubernetes, patroni, 60 s
+// test: kubernetes, patroni, 40 s
 /**
  * Two nodes of PostgreSQL, kept by Patroni: the primary is killed while jobs run, the other one takes over, and the
  * killed one returns as its standby without any step by hand. Meanwhile requests get 503 with Retry-After. Then the

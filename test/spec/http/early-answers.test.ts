@@ -1,4 +1,4 @@
-// test: postgres, python, 30 s
+// test: postgres, python, 20 s
 /**
  * Clients that send all of a body before they read get the answer that was settled before it had come, whether they
  * keep their connection or close it after the request.

@@ -1,4 +1,4 @@
-// test: postgres, 40 s
+// test: postgres, 50 s
 /**
  * Connections of load-balancing endpoints without a proxy in front: WebSockets, trailers, clients that leave, workers
  * that die or close them.

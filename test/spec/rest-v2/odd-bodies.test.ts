@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres
 /**
  * Odd bodies, content types and cursors for every operation of REST v2 that takes them: each gets a problem, never an
  * internal error, and nothing is made.

@@ -1,4 +1,4 @@
-// test: postgres, schemathesis, 70 s
+// test: postgres, schemathesis, 50 s
 /**
  * Generated requests from the document of REST v2, valid and invalid ones, over all operations: no internal error, no
  * undocumented status or shape, invalid data rejected, no answer without a key. The agent is scripted, so that no

@@ -1,4 +1,4 @@
-// test: postgres, schemathesis, 40 s
+// test: postgres, schemathesis, 80 s
 /**
  * Generated requests from the REST description, valid and invalid ones, over all operations: no internal error, no
  * undocumented status or shape, invalid data rejected, no answer without a key. The agent is scripted, so that no

@@ -1,4 +1,4 @@
-// test: postgres, 15 s
+// test: postgres, 30 s
 /** An interrupted comparison of the bench leaves nothing behind. */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';

@@ -58,6 +58,19 @@ t.test('truncated output is a failure', async (t) => {
   t.equal(count('').failed, 1);
 });
 
+t.test('the times of a file', async (t) => {
+  const times: unknown[][] = [];
+  const reader = new TestResultReader({ onFile: (...file) => times.push(file) });
+  const file = (name: string, more: string) =>
+    `# Subtest: ${name}\n    ok 1 - x\n    1..1\nok - ${name} # time=50ms\n${more}`;
+  reader.write(`TAP version 14\n${file('a', '  ---\n  processorMs: 12\n  ...\n')}${file('b', '')}1..2\n`);
+  t.equal(reader.end().passed, 2);
+  t.same(times, [
+    ['a', true, 50, 12],
+    ['b', true, 50, undefined],
+  ]);
+});
+
 t.test('details of a failure', async (t) => {
   const failures: [string, string][] = [];
   const reader = new TestResultReader({ onFailure: (...failure) => failures.push(failure) });

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres
 /** Explanations of workers that serve nothing: crashed, starting, not ready, or on a machine that is not connected. */
 import { summarizeEndpoint } from '@slipway/core/domain/reports/explanation';
 import { CRASH_CHANGE } from '@slipway/core/domain/reports/what-would-change';

@@ -1,4 +1,4 @@
-// test: alone, postgres, 15 s
+// test: alone, postgres, 25 s
 /**
  * A database that rejects writes for a while: 503 with Retry-After, nothing acknowledged, and afterwards everything
  * continues.

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres
 /** An older core on a database of a newer release: it starts where that is allowed, else it says why not. */
 
 import { withRollback } from '@slipway/core/domain/reports/rollback';

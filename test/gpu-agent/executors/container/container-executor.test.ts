@@ -1,4 +1,4 @@
-// test: alone, python, 40 s
+// test: alone, python, 60 s
 /** Containers on a real Podman. */
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';

@@ -1,4 +1,4 @@
-// test: kubernetes, postgres, 40 s
+// test: kubernetes, postgres, 60 s
 /** Workloads as Pods of a real API server: start, end, failures, logs, adoption, and an API that goes away. */
 import type { ApiPod } from '@slipway/gpu-agent/executors/kubernetes/api-types';
 import { createLogger } from '@slipway/kit/log/logger';
