@@ -1,10 +1,11 @@
 /**
- * `npm start`: all of Slipway on this machine until Ctrl-C. Run through bootstrap.mjs, which installs what is missing.
+ * `npm start`: all of Slipway on this machine until Ctrl-C. Run through install/start.sh, which installs what is
+ * missing.
  */
 import { extname, join, relative } from 'node:path';
 import { collectWhenIdle } from '@slipway/kit/host/collect-when-idle';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
-import { systemClock } from '@slipway/kit/time/clock';
+import { backgroundClock, systemClock } from '@slipway/kit/time/clock';
 import { exampleCurl } from './example-request.ts';
 import type { LocalSystem } from './launcher.ts';
 import { Launcher } from './launcher.ts';
@@ -20,6 +21,8 @@ const isInstalled = extname(import.meta.filename) === '.js';
 /** npm scripts run in the project; INIT_CWD is where npm was called. */
 const callerDir = (!isInstalled && process.env.INIT_CWD) || process.cwd();
 const EXIT_USAGE = 2;
+/** Time between two looks for npm, in milliseconds. */
+const PARENT_PERIOD_MS = 2_000;
 /** Path at which the command line looks by default. */
 const LOCAL_ENV = join('.slipway', 'local.env');
 
@@ -63,6 +66,11 @@ Ctrl-C stops everything; the next npm start continues where this one ended.
 `;
 }
 
+/** Calls `onEnd` when npm, which started this process, has ended without a signal to it. */
+function onParentEnd(onEnd: () => void, parent = process.ppid): void {
+  backgroundClock.after(PARENT_PERIOD_MS, () => (process.ppid === parent ? onParentEnd(onEnd, parent) : onEnd()));
+}
+
 async function main(): Promise<number> {
   const progress = new Progress(systemClock);
   const options = readOptions(process.argv.slice(2), { root: isInstalled ? callerDir : root, callerDir });
@@ -78,9 +86,10 @@ async function main(): Promise<number> {
       stopping = true;
       resolve();
     };
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request);
-    // bootstrap.mjs was killed. Nothing else would ever stop this process.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, request);
+    // The starter was killed. Nothing else would ever stop this process.
     process.on('disconnect', request);
+    if (process.env.npm_lifecycle_event !== undefined && !process.connected) onParentEnd(request);
   });
   try {
     await Promise.race([

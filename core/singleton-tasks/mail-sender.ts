@@ -2,8 +2,6 @@
 import { getCACertificates } from 'node:tls';
 import type { Clock } from '@slipway/kit/time/clock';
 import { within } from '@slipway/kit/time/clock';
-// SMTP with its extensions, TLS and MIME: nodemailer, which has no dependencies.
-import { createTransport } from 'nodemailer';
 import type { AlertMailBody } from '../domain/reports/alert.ts';
 import type { WebhookAuthorities } from './webhook-caller.ts';
 import { TRY_MS_MAX } from './webhook-caller.ts';
@@ -39,6 +37,8 @@ export class MailSender {
    */
   async send(to: string, mail: AlertMailBody, id: string, signal: AbortSignal): Promise<string | undefined> {
     const { mailFrom: from } = this.#config;
+    // SMTP with its extensions, TLS and MIME: nodemailer, which has no dependencies. Few installations send e-mail.
+    const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       ...serverOf(this.#config.smtpUrl),
       ...(this.#authorities && { tls: { ca: [...getCACertificates(), this.#authorities.current().pem] } }),

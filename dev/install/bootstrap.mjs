@@ -2,6 +2,9 @@
  * Entry point of every npm script: plain JavaScript for any Node from 20 up, with nothing installed. It installs
  * missing packages and then runs the command's TypeScript with the pinned Node. It must not import TypeScript or
  * anything that npm installs.
+ *
+ * With `--prepare` before the command it does not run the command, and ends with code 100 when that can be run
+ * (start.sh).
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,6 +13,7 @@ import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setInterval as everyMs } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { onceFor } from './once-for.mjs';
 
 const NODE_MAJOR_MIN = 20;
 const PROGRESS_PERIOD_MS = 10_000;
@@ -17,6 +21,7 @@ const PARENT_PERIOD_MS = 2_000;
 /** Same value as in options.ts. */
 const PORT_DEFAULT = 8080;
 const PASSED_ON_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const CODE_PREPARED = 100;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const modules = join(root, 'node_modules');
@@ -48,7 +53,14 @@ const COMMANDS = {
  * Programs that build parts which are not kept in git, such as patched packages. Each does nothing if its part is up to
  * date.
  */
-const GENERATORS = ['dev/install/patch-packages.ts', 'facades/graphql/build.ts', 'facades/console/build.ts'];
+const PATCHES = 'dev/install/patch-packages.ts';
+const GENERATORS = ['facades/graphql/build.ts', 'facades/console/build.ts'];
+/** Files and folders that the generators read and write. */
+const GENERATED_FROM = [PATCHES, 'deploy/patches', 'facades', 'proto', 'kit/bytes', 'package-lock.json'];
+
+/** Program that fills Node's compile cache for `npm start`, and the folders that it loads. */
+const COMPILE_AHEAD = 'dev/install/compile-ahead.ts';
+const COMPILED_FROM = ['core', 'dev', 'drizzle', 'facades', 'gpu-agent', 'kit', 'proto', 'package-lock.json'];
 
 function fail(text, code = 1) {
   process.stderr.write(`\n${text}\n`);
@@ -180,12 +192,26 @@ async function requirePort(args) {
     );
 }
 
-/** Builds generated files that are not kept in git. Takes a moment if nothing changed. */
+/** Runs one of our programs to its end. Returns its exit code. */
+function runTool(file, output) {
+  return ended(spawn(pinnedNode, [join(root, file)], { cwd: root, stdio: ['ignore', 'ignore', output] }));
+}
+
+async function generate(file) {
+  if (!existsSync(join(root, file))) return;
+  const code = await runTool(file, 'inherit');
+  if (code !== 0) fail(`${file} failed with code ${code}. The lines above say why.`, code);
+}
+
+/** Patches packages and builds generated files that are not kept in git. */
 async function buildGenerated() {
-  for (const file of GENERATORS.map((name) => join(root, name)).filter((path) => existsSync(path))) {
-    const code = await ended(spawn(pinnedNode, [file], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }));
-    if (code !== 0) fail(`${file} failed with code ${code}. The lines above say why.`, code);
-  }
+  await generate(PATCHES);
+  await Promise.all(GENERATORS.map(generate));
+}
+
+/** Fills the compile cache. Processes that find nothing there compile for themselves, so a failure is no problem. */
+async function compileAhead() {
+  if (process.env.NODE_COMPILE_CACHE && existsSync(join(root, COMPILE_AHEAD))) await runTool(COMPILE_AHEAD, 'ignore');
 }
 
 /**
@@ -224,7 +250,9 @@ async function run(file, args) {
   );
 }
 
-const [name, ...args] = process.argv.slice(2);
+const given = process.argv.slice(2);
+const prepareOnly = given[0] === '--prepare';
+const [name, ...args] = prepareOnly ? given.slice(1) : given;
 const command = COMMANDS[name];
 if (!command) fail(`Unknown command ${name ?? ''}. Known are: ${Object.keys(COMMANDS).join(', ')}.`, 2);
 if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
@@ -241,5 +269,9 @@ if (missingPackages(command.development).length > 0) {
   if (name === 'start') await requirePort(args);
   await install(command.development || hasDevelopmentPackages());
 }
-await buildGenerated();
+await onceFor({ root, name: 'generated', paths: GENERATED_FROM }, buildGenerated);
+if (prepareOnly) {
+  await onceFor({ root, name: 'compiled', paths: COMPILED_FROM, foldersOnly: true }, compileAhead);
+  process.exit(CODE_PREPARED);
+}
 process.exitCode = await run(command.file, [...(command.args ?? []), ...args]);

@@ -19,8 +19,9 @@ import { handleErrors } from '../plugins/errors/error-handler.ts';
 import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
 import type { BodyWork } from '../plugins/limits/body-work.ts';
 import { answerText, isSmallAnswer } from './answer-text.ts';
-import type { GraphqlExecutor, GraphqlRequest } from './executor.ts';
-import { InvalidDocument } from './executor.ts';
+import type { GraphqlRequest } from './documents.ts';
+import type { GraphqlExecutor } from './executor.ts';
+import { InvalidDocument } from './invalid-document.ts';
 import { SharedReads } from './shared-reads.ts';
 import { withoutValue } from './variable-fault.ts';
 

@@ -33,6 +33,9 @@ const LOCK = {
   'node_modules/w': { link: true },
   'examples/w': { version: '1.0.0' },
 };
+/** The script of `npm start`. */
+const START_SCRIPT = 'dev/install/start.sh';
+const SCRIPTS = ['dev/install/bootstrap.mjs', 'dev/install/once-for.mjs', START_SCRIPT];
 const NPM = `const { appendFileSync, mkdirSync, symlinkSync, writeFileSync, existsSync } = require('node:fs');
 appendFileSync('asked', process.argv.slice(2).join(' ') + '\\n');
 if (existsSync('offline')) { console.error('npm error network'); process.exit(7); }
@@ -64,7 +67,7 @@ async function project(t: Test) {
     mkdirSync(dirname(path(name)), { recursive: true });
     writeFileSync(path(name), text);
   };
-  for (const file of ['dev/install/bootstrap.mjs', 'dev/start-help.txt', ...Object.values(HELPS)]) {
+  for (const file of [...SCRIPTS, 'dev/start-help.txt', ...Object.values(HELPS)]) {
     mkdirSync(dirname(path(file)), { recursive: true });
     copyFileSync(join(root, file), path(file));
   }
@@ -74,27 +77,30 @@ async function project(t: Test) {
   write('dev/start.ts', START);
   write('tools/test-runner/run-tests.ts', START);
   const port = await quietPort();
-  const start = (...given: string[]) => {
+  const run = (program: string, first: readonly string[], given: readonly string[]) => {
     // A server on the default port of this machine must not affect the test.
     const args = given.some((argument) => argument.startsWith('--port')) ? given : [...given, `--port=${port}`];
-    const { npm_lifecycle_event: _, npm_node_execpath: __, ...env } = process.env;
-    const child = spawn(process.execPath, [path('dev/install/bootstrap.mjs'), ...args], {
+    const { npm_lifecycle_event: _, npm_node_execpath: __, NODE_COMPILE_CACHE: ___, ...env } = process.env;
+    const child = spawn(program, [...first, ...args], {
       cwd: folder,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...env, INIT_CWD: '/somewhere', npm_execpath: path('npm-cli.js') },
     });
-    const run = { child, text: '', code: once(child, 'close').then(([code]) => code as number) };
+    const started = { child, text: '', code: once(child, 'close').then(([code]) => code as number) };
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (part: Buffer) => {
-        run.text += part.toString();
+        started.text += part.toString();
       });
     t.teardown(() => {
       if (isAlive(child.pid!)) child.kill('SIGKILL');
     });
-    return run;
+    return started;
   };
-  return { ...place, lock, start };
+  const start = (...args: string[]) => run(process.execPath, [path('dev/install/bootstrap.mjs')], args);
+  /** As npm runs the script. */
+  const npmStart = (...args: string[]) => run('/bin/sh', ['-c', `exec ${START_SCRIPT} "$@"`, 'sh'], args);
+  return { ...place, lock, write, start, npmStart };
 }
 
 t.test('the help needs no installation', async (t) => {
@@ -200,4 +206,51 @@ t.test('signals', async (t) => {
   killed.child.kill('SIGKILL');
   await waitFor('the command to notice', () => !isAlive(pid));
   t.equal(lines('asked').length, 1);
+});
+
+t.test('npm start', async (t) => {
+  const { npmStart, path, lines } = await project(t);
+  const help = npmStart('--help');
+  t.equal(await help.code, 0);
+  t.equal(help.text, helpText());
+  t.same(lines('asked'), [], 'the help needs no installation');
+  const taken = await occupy(t);
+  t.equal(await npmStart('--port', String(taken)).code, 2, 'the code of a failed preparation');
+
+  const ended = npmStart('end', '3');
+  t.equal(await ended.code, 3, 'the exit code is that of the launcher');
+  t.match(ended.text, /Installing what is missing[\s\S]*args end 3 \/somewhere/);
+  t.equal(lines('asked').length, 1);
+
+  const running = npmStart('a b', '$c');
+  await waitFor('the launcher', () => running.text.includes('args'));
+  t.match(running.text, /args a b \$c /, 'arguments arrive as they are');
+  t.equal(running.child.pid, Number(readFileSync(path('pid'), 'utf8')), 'no process waits for the launcher');
+  process.kill(running.child.pid!, 'SIGTERM');
+  t.equal(await running.code, 5, 'it gets the signal itself');
+  t.match(running.text, /heard 1/);
+});
+
+t.test('generated files are made anew when something changed', async (t) => {
+  const { start, npmStart, write, lines, path } = await project(t);
+  const note = (name: string): string => `require('node:fs').appendFileSync(${JSON.stringify(path(name))}, '1\\n');`;
+  write('facades/graphql/build.ts', note('built'));
+  write('dev/install/compile-ahead.ts', note('compiled'));
+  write('proto/slipway/v1/a.proto', 'message A {}');
+  const counts = (): number[] => ['built', 'compiled'].map((name) => lines(name).length);
+  t.equal(await npmStart('end', '0').code, 0);
+  t.same(counts(), [1, 1]);
+  t.equal(await npmStart('end', '0').code, 0);
+  t.equal(await start('start', 'end', '0').code, 0);
+  t.same(counts(), [1, 1], 'nothing changed');
+  write('proto/slipway/v1/a.proto', 'message Abc {}');
+  t.equal(await start('start', 'end', '0').code, 0);
+  t.same(counts(), [2, 1], 'a changed file');
+  write('core/new.ts', '');
+  t.equal(await npmStart('end', '0').code, 0);
+  t.same(counts(), [2, 2], 'a file that is not compiled yet');
+  write('facades/graphql/build.ts', `${note('built')} process.exit(4);`);
+  t.equal(await npmStart('end', '0').code, 4);
+  t.equal(await npmStart('end', '0').code, 4, 'a failure is no success');
+  t.same(counts(), [4, 2]);
 });

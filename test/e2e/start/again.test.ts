@@ -4,6 +4,7 @@
  * says so.
  */
 
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
@@ -63,4 +64,21 @@ t.test('a start while the first one is stopping', async (t) => {
   await second.ready();
   t.same(facts(), before, 'the same address, key and endpoint');
   t.equal(await second.end('SIGTERM'), 0);
+});
+
+t.test('the npm that started it is killed', async (t) => {
+  const root = join(import.meta.dirname, '../../..');
+  const args = ['--no-agent', '--port', String(await quietPort()), '--data-dir', await openFolder(t)];
+  const npm = spawn('/bin/sh', ['-c', '"$@" & wait', 'npm', process.execPath, join(root, 'dev/start.ts'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, npm_lifecycle_event: 'start' },
+  });
+  let text = '';
+  npm.stdout.on('data', (part: Buffer) => {
+    text += part.toString();
+  });
+  t.teardown(() => npm.kill('SIGKILL'));
+  await waitFor('its first process', () => text.includes('PostgreSQL is up'));
+  npm.kill('SIGKILL');
+  await waitFor('the end of everything', () => text.includes('everything has stopped'));
 });
