@@ -84,7 +84,7 @@ export const systemRandom: Random = {
 };
 
 /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
-export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+export function delay(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const done = (): void => {

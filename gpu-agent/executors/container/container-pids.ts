@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '@slipway/kit/time/clock';
 import { descendantsOf } from '../descendants.ts';
+import { ifGone, readAgain } from '../descriptors.ts';
 
 /** Mount point of control groups; in version 1 each kind has its own folder. */
 const CGROUPS = '/sys/fs/cgroup';
@@ -11,10 +12,19 @@ const DEPTH_MAX = 8;
 
 /**
  * Returns the processes in the control group of a container and all descendants of its first process, `pid`.
- * Empty if they run on another kernel, as with an engine in a virtual machine.
+ * Empty if they run on another kernel, as with an engine in a virtual machine. Never returns a part of them: without a
+ * free file descriptor it tries again for 2 s and then rejects.
  */
-export async function containerPids(containerId: string, pid: number, clock: Pick<Clock, 'soon'>): Promise<number[]> {
-  const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')).trim().split('\n');
+export function containerPids(
+  containerId: string,
+  pid: number,
+  clock: Pick<Clock, 'soon' | 'after'>,
+): Promise<number[]> {
+  return readAgain(clock, () => readPids(containerId, pid, clock));
+}
+
+async function readPids(containerId: string, pid: number, clock: Pick<Clock, 'soon' | 'after'>): Promise<number[]> {
+  const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(ifGone(''))).trim().split('\n');
   // Without its own group, the container shares one with other programs.
   const own = lines.map((line) => line.split(':')).filter(([, , path]) => path?.includes(containerId));
   const folders = own.map(([, kind = '', path = '']) => join(CGROUPS, kind.replace(/^name=/, ''), path));
@@ -24,7 +34,7 @@ export async function containerPids(containerId: string, pid: number, clock: Pic
 }
 
 async function pidsBelow(folder: string, depth = 0): Promise<number[]> {
-  const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '');
+  const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(ifGone(''));
   const pids = text
     .split('\n')
     .map(Number)

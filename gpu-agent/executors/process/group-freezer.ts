@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
+import { ifGone } from '../descriptors.ts';
 import { sendSignal } from './send-signal.ts';
 
 /** Pause between two scans, in milliseconds. */
@@ -16,8 +17,6 @@ const GIVE_UP_MS = 2_000;
 const STANDING = new Set(['T', 't', 'X', 'Z']);
 /** Processes that are read before other events get their turn: a machine may have thousands. */
 const READS_AT_ONCE = 32;
-/** Errors of a process or machine without a free file descriptor: which processes run is not known then. */
-const NO_DESCRIPTOR = new Set(['EMFILE', 'ENFILE']);
 
 /** The group to freeze. */
 interface FrozenGroup {
@@ -99,7 +98,6 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (NO_DESCRIPTOR.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    return '';
+    return ifGone('')(error);
   }
 }

@@ -10,9 +10,11 @@ import { spawn } from 'node:child_process';
 import { uptime } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import { hostPrograms } from '../container/host-programs.ts';
 import type { Descendants } from '../descendants.ts';
 import { descendantsNow, descendantsOf, stillThere } from '../descendants.ts';
+import { NO_DESCRIPTOR, READ_AGAIN_MS, UNREAD_MS_MAX } from '../descriptors.ts';
 import type { Executor, Launch, RunningWorkload, WorkloadExit, WorkloadStats } from '../executor.ts';
 import { carriedByShell } from './carried-env.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
@@ -40,8 +42,6 @@ const GO_THERE = 'cd -- "$1" || exit 126; shift; ';
 
 /** How long to wait for the end of a worker's output if it left a process outside its group, in milliseconds. */
 const OUTPUT_GRACE_MS = 1_000;
-
-const NO_DESCRIPTOR = 'the agent has too many open files (EMFILE): raise its limit, LimitNOFILE of its service';
 
 /** Starts workloads as processes of this host. */
 export class ProcessExecutor implements Executor {
@@ -204,18 +204,27 @@ class GroupProcess implements RunningWorkload {
     this.#follow();
     sendSignal(-this.#child.pid, 'SIGKILL');
     this.#cgroup?.kill();
-    for (const pid of stillThere(this.#started).keys()) sendSignal(pid, 'SIGKILL');
+    this.#killFollowed();
     this.#child.stdio[3]?.destroy();
+  }
+
+  /** Kills the processes that were followed. Returns false if there may be more: they could not all be read. */
+  #killFollowed(): boolean {
+    const { found, isWhole } = stillThere(this.#started);
+    for (const pid of found.keys()) sendSignal(pid, 'SIGKILL');
+    return isWhole;
   }
 
   #follow(): void {
     if (this.#cgroup || this.#child.pid === undefined) return;
-    this.#started = new Map([...this.#started, ...descendantsNow(this.#child.pid)]);
+    this.#started = new Map([...this.#started, ...descendantsNow(this.#child.pid).found]);
   }
 
   async #endStrays(): Promise<void> {
-    if (this.#cgroup) await this.#cgroup.end();
-    else await this.#endMarked();
+    if (this.#cgroup) return this.#cgroup.end();
+    const untilMs = this.#clock.monotonicMs() + UNREAD_MS_MAX;
+    while (!this.#killFollowed() && this.#clock.monotonicMs() < untilMs) await delay(this.#clock, READ_AGAIN_MS);
+    await this.#endMarked();
   }
 
   async freeze(): Promise<void> {

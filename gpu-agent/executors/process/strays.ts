@@ -8,6 +8,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { Batcher } from '@slipway/kit/bytes/batcher';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
+import { ifGone, READ_AGAIN_MS, UNREAD_MS_MAX } from '../descriptors.ts';
 import { sendSignal } from './send-signal.ts';
 
 /**
@@ -58,15 +59,23 @@ export class Strays {
   }
 
   /**
-   * Ends the processes with this mark at once. Resolves when none is found any more; never rejects. On systems other
-   * than Linux none is found.
+   * Ends the processes with this mark at once. Resolves when a whole scan finds none any more; never rejects. On
+   * systems other than Linux none is found.
    */
   async end({ [NAME]: mark }: Readonly<Record<typeof NAME, string>>): Promise<void> {
-    for (let scans = 0; scans < SCANS_MAX; scans += 1) {
-      const strays = await this.#scans.add(mark).catch((): number[] => []);
-      if (strays.length === 0) return;
-      for (const pid of strays) sendSignal(pid, 'SIGKILL');
-      await delay(this.#clock, SCAN_PAUSE_MS);
+    await this.#killUntilNone(() => this.#scans.add(mark));
+  }
+
+  /** Kills the processes that `read` returns, until it returns none. A scan that fails is repeated for some time. */
+  async #killUntilNone(read: () => Promise<readonly number[]>): Promise<void> {
+    const untilMs = this.#clock.monotonicMs() + UNREAD_MS_MAX;
+    for (let scans = 0; scans < SCANS_MAX; ) {
+      const strays = await read().catch(() => undefined);
+      if (strays === undefined && this.#clock.monotonicMs() >= untilMs) return;
+      if (strays) scans += 1;
+      if (strays?.length === 0) return;
+      for (const pid of strays ?? []) sendSignal(pid, 'SIGKILL');
+      await delay(this.#clock, strays ? SCAN_PAUSE_MS : READ_AGAIN_MS);
     }
   }
 
@@ -76,27 +85,26 @@ export class Strays {
    */
   async endAllOf(machineId: string): Promise<number> {
     const ended = new Set<number>();
-    for (let scans = 0; scans < SCANS_MAX; scans += 1) {
-      const found = await this.#scan().catch(() => new Map<string, readonly number[]>());
+    await this.#killUntilNone(async () => {
+      const found = await this.#scan();
       const strays = [...found].filter(([mark]) => mark.startsWith(`${machineId}.`)).flatMap(([, pids]) => pids);
-      if (strays.length === 0) break;
-      for (const pid of strays) {
-        ended.add(pid);
-        sendSignal(pid, 'SIGKILL');
-      }
-      await delay(this.#clock, SCAN_PAUSE_MS);
-    }
+      for (const pid of strays) ended.add(pid);
+      return strays;
+    });
     return ended.size;
   }
 }
 
-/** Reads one process after the other: an environment may have megabytes. */
+/**
+ * Reads one process after the other: an environment may have megabytes. Rejects without a free file descriptor: a part
+ * of the processes would look like all of them.
+ */
 async function scanProcesses(): Promise<Map<string, number[]>> {
   const found = new Map<string, number[]>();
-  const pids = (await readdir('/proc').catch((): string[] => [])).filter((name) => /^\d+$/.test(name));
+  const pids = (await readdir('/proc').catch(ifGone<string[]>([]))).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
     // A process that is gone, or that belongs to another user, has no mark.
-    const mark = SIGN.exec(await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''))?.[1];
+    const mark = SIGN.exec(await readFile(`/proc/${pid}/environ`, 'latin1').catch(ifGone('')))?.[1];
     if (mark === undefined) continue;
     const others = found.get(mark);
     if (others) others.push(Number(pid));

@@ -9,6 +9,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
+import { isOutOfDescriptors, READ_AGAIN_MS, UNREAD_MS_MAX } from '../descriptors.ts';
 import { sendSignal } from './send-signal.ts';
 
 /**
@@ -45,14 +46,16 @@ export class WorkloadCgroup {
     this.#clock = clock;
   }
 
-  /** Sends SIGKILL to all processes that are in it now. */
-  kill(): void {
+  /** Sends SIGKILL to all processes that are in it now. Returns false if the agent has no free file descriptor. */
+  kill(): boolean {
     const [folder] = this.#folders;
     try {
       writeFileSync(join(folder!, 'cgroup.kill'), '1');
-    } catch {
+    } catch (error) {
+      if (isOutOfDescriptors(error)) return false;
       for (const pid of processesIn(folder!)) sendSignal(pid, 'SIGKILL');
     }
+    return true;
   }
 
   /** How many of its processes were ended because memory ran out. 0 if none, or if this kernel does not count them. */
@@ -70,10 +73,14 @@ export class WorkloadCgroup {
 
   /** Ends all of its processes and removes the group. Never rejects. */
   async end(): Promise<void> {
-    for (let polls = 0; polls < POLLS_MAX; polls += 1) {
-      if (processesIn(this.#folders[0]!).length > 0) this.kill();
-      else if (this.#remove()) return;
-      await delay(this.#clock, POLL_MS);
+    const untilMs = this.#clock.monotonicMs() + UNREAD_MS_MAX;
+    for (let polls = 0; polls < POLLS_MAX; ) {
+      // The kernel removes no group that has processes.
+      if (this.#remove()) return;
+      const isRead = this.kill();
+      if (isRead) polls += 1;
+      else if (this.#clock.monotonicMs() >= untilMs) return;
+      await delay(this.#clock, isRead ? POLL_MS : READ_AGAIN_MS);
     }
   }
 

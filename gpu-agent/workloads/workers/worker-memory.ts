@@ -111,7 +111,9 @@ export class WorkerMemory implements WorkloadMemory {
 
   /** Records what the driver says about all processes of the machine. Never rejects. */
   async observe(held: readonly HeldMemory[]): Promise<void> {
-    const pids = new Set(await this.#running?.pids());
+    const own = await this.#running?.pids().catch(() => undefined);
+    if (!own) return;
+    const pids = new Set(own);
     const bytes = held.filter(({ pid }) => pids.has(pid)).reduce((sum, each) => sum + each.bytes, 0);
     if (!this.#isMoving && !this.#offloaded && this.#running) this.#record(bytes);
   }

@@ -18,7 +18,7 @@ t.test('walks over many processes at a time leave turns to others', async (t) =>
   const parent = spawn('sh', ['-c', script], { detached: true, stdio: 'ignore' });
   t.teardown(() => process.kill(-parent.pid!, 'SIGKILL'));
   const all = await waitFor('its children', () => {
-    const now = descendantsNow(parent.pid!);
+    const now = descendantsNow(parent.pid!).found;
     return now.size === CHILDREN && now;
   });
   let turns = 0;
@@ -35,7 +35,7 @@ t.test('walks over many processes at a time leave turns to others', async (t) =>
 
   const [first] = all.keys();
   process.kill(first!, 'SIGKILL');
-  await waitFor('one to be gone', () => stillThere(all).size === CHILDREN - 1);
+  await waitFor('one to be gone', () => stillThere(all).found.size === CHILDREN - 1);
 });
 
 t.test('a process that has ended has none', async (t) => {
@@ -50,7 +50,7 @@ t.test('each process of a chain is read once', async (t) => {
   const parent = spawn('sh', ['-c', script, String(length), script], { detached: true, stdio: 'ignore' });
   t.teardown(() => process.kill(-parent.pid!, 'SIGKILL'));
   const all = await waitFor('the chain', () => {
-    const now = descendantsNow(parent.pid!);
+    const now = descendantsNow(parent.pid!).found;
     return now.size === length - 1 && now;
   });
   const { readFileSync } = fs;
@@ -60,7 +60,7 @@ t.test('each process of a chain is read once', async (t) => {
     return readFileSync(...args);
   }) as typeof readFileSync;
   syncBuiltinESMExports();
-  const left = stillThere(all);
+  const left = stillThere(all).found;
   fs.readFileSync = readFileSync;
   syncBuiltinESMExports();
   t.same(left, all);

@@ -2,11 +2,12 @@
  * Nothing of a workload lives on: neither what has a session and an environment of its own, nor what outlived guard and
  * agent. By control groups and, where an agent may make none, by links and marks.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { WorkloadExit } from '@slipway/gpu-agent/executors/executor';
 import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
 import { readHierarchies, WorkloadCgroups } from '@slipway/gpu-agent/executors/process/workload-cgroups';
@@ -18,6 +19,7 @@ import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { PLAIN } from './start-process.ts';
 
+const run = promisify(execFile);
 const linux = process.platform === 'linux' ? false : 'reads /proc';
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
 /** Port that nothing else takes once a server has ended. One server runs at a time. */
@@ -106,6 +108,17 @@ for (const how of ways) {
     await waitFor('its end', () => !isRunning(pid));
     await portIsFree(t, port);
     t.equal(await executor.sweep(), 0);
+  });
+
+  t.test(`an agent without a free file descriptor ends what left the group once it has one, ${how}`, async (t) => {
+    const program = join(import.meta.dirname, 'strays-out-of-files.ts');
+    const script = 'ulimit -n 128 && exec "$0" "$@"';
+    const { stdout } = await run('/bin/sh', ['-c', script, process.execPath, program, how]);
+    const { stray, endedEarly, walk } = JSON.parse(stdout) as { stray: number; endedEarly: boolean; walk: string };
+    t.teardown(() => isRunning(stray) && process.kill(stray, 'SIGKILL'));
+    if (how === 'none') t.notOk(endedEarly, 'its GPU stays taken');
+    await waitFor('its end', () => !isRunning(stray));
+    t.match(walk, /EMFILE/, 'a part of the processes is not returned');
   });
 }
 
