@@ -65,6 +65,8 @@ interface GpuMoverOptions {
 
 export class GpuMover {
   readonly #options: GpuMoverOptions;
+  /** By worker: GPU memory that restores in progress may take, from the check of what is free until they have ended. */
+  readonly #reserved = new Map<string, OffloadedMemory>();
 
   constructor(options: GpuMoverOptions) {
     this.#options = options;
@@ -105,6 +107,14 @@ export class GpuMover {
    * without enough damages the worker for good. Rejects with MoveError.
    */
   async restore(worker: MovedWorker, memory: OffloadedMemory): Promise<Moved> {
+    try {
+      return await this.#restore(worker, memory);
+    } finally {
+      this.#reserved.delete(worker.id);
+    }
+  }
+
+  async #restore(worker: MovedWorker, memory: OffloadedMemory): Promise<Moved> {
     const { memory: budget, clock } = this.#options;
     const startedAtMs = clock.monotonicMs();
     const bytes = bytesOf(memory);
@@ -155,14 +165,20 @@ export class GpuMover {
     }
   }
 
-  async #awaitRoom(worker: MovedWorker, { cards }: OffloadedMemory): Promise<void> {
+  /** Waits until the cards of a worker have its memory free, and reserves it: two restores must not share it. */
+  async #awaitRoom(worker: MovedWorker, memory: OffloadedMemory): Promise<void> {
     const { readFreeMemory, clock } = this.#options;
-    const untilMs = clock.monotonicMs() + ROOM.waitMs;
+    let untilMs = clock.monotonicMs() + ROOM.waitMs;
     for (;;) {
+      // A restore that ends during the reading may not be counted in it yet.
+      const before = new Map(this.#reserved);
       const free = await readFreeMemory().catch((): ReadonlyMap<string, number> => new Map());
-      const short = cards.find(({ uuid, bytes }) => (free.get(uuid) ?? 0) < bytes);
-      if (!short) return;
+      const others = [...new Map([...before, ...this.#reserved]).values()];
+      const short = memory.cards.find(({ uuid, bytes }) => (free.get(uuid) ?? 0) - bytesOn(uuid, others) < bytes);
+      if (!short) return void this.#reserved.set(worker.id, memory);
       throwIfEnded(worker);
+      // Another restore may be in both figures while it runs, and has a time limit of its own.
+      if (bytesOn(short.uuid, others) > 0) untilMs = clock.monotonicMs() + ROOM.waitMs;
       if (clock.monotonicMs() > untilMs) {
         const left = inGib(free.get(short.uuid) ?? 0);
         const text = `it needs ${inGib(short.bytes)} of ${short.uuid}, which has ${left} free`;
@@ -220,6 +236,11 @@ function summaryOf(held: readonly HeldMemory[]): OffloadedMemory {
     pids: [...new Set(held.map(({ pid }) => pid))],
     cards: [...cards].map(([uuid, bytes]) => ({ uuid, bytes })),
   };
+}
+
+function bytesOn(uuid: string, memories: readonly OffloadedMemory[]): number {
+  const cards = memories.flatMap(({ cards: all }) => all.filter((card) => card.uuid === uuid));
+  return cards.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Returns what an offloaded worker holds of the host's memory. */

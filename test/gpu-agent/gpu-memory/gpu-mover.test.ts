@@ -143,6 +143,28 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.ok(await mover.restore(worker, memory), 'it is whole: the driver was not asked');
   });
 
+  t.test('two restores at once do not share the free memory of a card', async (t) => {
+    const clock = new ManualClock();
+    const { mover } = await setUp(t, cuda, { clock });
+    const first = await cuda.process(t, { 'GPU-1': 10_000 });
+    const { memory } = await mover.offload(workerOf(first).worker, false);
+    const other = await cuda.process(t, { 'GPU-1': 10_000 });
+    const { memory: otherMemory } = await mover.offload(workerOf(other).worker, false);
+    await cuda.pace(0, 100);
+    const results: unknown[] = [];
+    void mover.restore(workerOf(first).worker, memory).then((result) => results.push(result));
+    void mover.restore(workerOf(other).worker, otherMemory).catch((error: unknown) => results.push(error));
+    await waitFor('the first to end', () => results.length === 1);
+    await cuda.pace(0, 0);
+    await waitFor('the other one to give up', () => {
+      clock.pass(11_000);
+      return results.length === 2;
+    });
+    t.match(results, [{ bytes: 10_000 * MIB }, { failure: 'NOT_ENOUGH_GPU_MEMORY' }]);
+    await first.kill();
+    t.ok(await mover.restore(workerOf(other).worker, otherMemory), 'it is whole: the driver was not asked');
+  });
+
   t.test('what the driver keeps of its card for itself is not free', async (t) => {
     const clock = new ManualClock();
     const { mover } = await setUp(t, cuda, { clock });
