@@ -49,6 +49,8 @@ export class GpuMemory {
   readonly #mover: GpuMover;
   #fault = 'not checked yet';
   #hasMoved = false;
+  /** Why the driver refused a move of this machine; empty if it did not. Kept until the agent ends. */
+  #refusal = '';
 
   constructor(options: GpuMemoryOptions) {
     this.#options = options;
@@ -73,7 +75,7 @@ export class GpuMemory {
     const { logger } = this.#options;
     const { budgetBytes } = this;
     const none = 'no host memory may be used for it (--standby-memory)';
-    this.#fault = budgetBytes === 0 ? none : await offloadFault(gpus, this.#helpers, this.ask);
+    this.#fault = budgetBytes === 0 ? none : this.#refusal || (await offloadFault(gpus, this.#helpers, this.ask));
     if (gpus.some(({ virtual }) => !virtual))
       logger.info(
         { supported: this.#fault === '', reason: this.#fault, budgetBytes },
@@ -144,7 +146,8 @@ export class GpuMemory {
       onMove(direction, failure);
       // Where moves go well, it is this worker that cannot be moved.
       if (failure === 'UNSUPPORTED' && this.#fault === '' && !this.#hasMoved) {
-        this.#fault = (error as Error).message;
+        this.#refusal = (error as Error).message;
+        this.#fault = this.#refusal;
         onUnsupported();
       }
       throw error;

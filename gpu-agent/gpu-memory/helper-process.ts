@@ -27,7 +27,11 @@ export class HelperProcess extends Helper {
       detached: true,
     });
     this.#child.on('error', (error) => this.ended(error.message));
-    this.#child.on('exit', (code, signal) => this.ended(`it ended with ${signal ?? `code ${code}`}`));
+    this.#child.on('exit', (code, signal) => {
+      // A program that it ran would continue to move memory of a worker whose move has failed.
+      killGroup(this.#child.pid);
+      this.ended(`it ended with ${signal ?? `code ${code}`}`);
+    });
     // There are no streams without a free file descriptor. The error event follows.
     this.#child.stdin?.on('error', () => undefined);
     const responses = this.#child.stdio?.[RESPONSES] as Readable | undefined;

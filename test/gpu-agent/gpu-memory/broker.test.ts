@@ -5,6 +5,7 @@
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { descendantsNow } from '@slipway/gpu-agent/executors/descendants';
 import { Broker } from '@slipway/gpu-agent/gpu-memory/broker';
 import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
 import { listAny } from '@slipway/gpu-agent/inventory/ask-driver';
@@ -101,6 +102,17 @@ t.test('helpers behind a broker', { skip: cudaSkip }, async (t) => {
     await waitFor('its end', () => isGone(helper!));
     await waitFor('a helper', async () => (await helpers.run({ do: 'open' }, { limitMs: 60_000 })) === undefined);
     t.not((await helpersOf(process.pid))[0], helper);
+  });
+
+  t.test("a helper that dies: the end of NVIDIA's program that it ran", async (t) => {
+    const { helpers } = setUp(t, { PATH: cuda.env.PATH });
+    const { ended } = await longMove(t, cuda, helpers);
+    const [helper] = await helpersOf(process.pid);
+    const programs = [...descendantsNow(helper!).found.keys()];
+    t.equal(programs.length, 1);
+    process.kill(helper!, 'SIGKILL');
+    t.match(await ended, { kind: 'failed', text: /it ended with SIGKILL/ });
+    await waitFor('its end', () => programs.every(isGone));
   });
 
   t.test('a broker that does not respond is ended', async (t) => {
