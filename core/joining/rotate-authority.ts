@@ -61,12 +61,15 @@ const STEPS: Partial<Record<AuthorityChange, Step>> = {
       );
     }
     await requireNobodyLeft(context.authorities, next.digest, force);
-    await context.authorities.use(keyId);
+    if (!(await context.authorities.use(keyId, next.certificate))) throw changedMeanwhile();
   },
   [AuthorityChange.WITHDRAW]: async (context, keyId, force) => {
     const { authorities, certificates } = context;
-    const { next, authority } = certificates;
-    const isWithdrawn = await authorities.withdraw(keyId, async (machines) => {
+    const { next, authority, previous } = certificates;
+    if (!next && previous === undefined)
+      throw new DomainError('IN_USE', 'Only one authority is trusted; there is none to withdraw.');
+    const seen = { current: authority!.certificate, next: next?.certificate, previous };
+    const isWithdrawn = await authorities.withdraw(keyId, seen, async (machines) => {
       if (!next) return requireNobodyLeft({ machines }, authority!.digest, force);
       const { count } = await machines(next.digest, true);
       if (count === 0 || force) return;
@@ -76,9 +79,16 @@ const STEPS: Partial<Record<AuthorityChange, Step>> = {
           'Use it instead: slipway authority use',
       );
     });
-    if (!isWithdrawn) throw new DomainError('IN_USE', 'Only one authority is trusted; there is none to withdraw.');
+    if (!isWithdrawn) throw changedMeanwhile();
   },
 };
+
+function changedMeanwhile(): DomainError {
+  return new DomainError(
+    'IN_USE',
+    'Another call has just changed the authorities. Look at them before you change them again: slipway authority',
+  );
+}
 
 async function requireNobodyLeft(
   authorities: Pick<RotationContext['authorities'], 'machines'>,

@@ -32,6 +32,13 @@ interface CountedMachines {
   names: string[];
 }
 
+/** Certificates in PEM of the authorities that the caller of a change has seen. */
+export interface SeenAuthorities {
+  current: string;
+  next: string | undefined;
+  previous: string | undefined;
+}
+
 /** Counts the machines whose certificate this authority did, or did not, sign. */
 type ReadMachines = (digest: string, isSigned: boolean) => Promise<CountedMachines>;
 
@@ -97,8 +104,8 @@ export class AuthorityStore {
     );
   }
 
-  /** Makes the next authority the current one. Returns false if there is none. */
-  async use(keyId: string): Promise<boolean> {
+  /** Makes the next authority the current one. `next`: its certificate. Returns false if it is another one by now. */
+  async use(keyId: string, next: string): Promise<boolean> {
     return this.#change(
       'UseAuthority',
       keyId,
@@ -106,17 +113,28 @@ export class AuthorityStore {
         UPDATE installation SET previous_authority_certificate = authority_certificate,
           authority_certificate = next_authority_certificate, authority_key_sealed = next_authority_key_sealed,
           next_authority_certificate = NULL, next_authority_key_sealed = NULL, next_authority_at = NULL
-        WHERE next_authority_certificate IS NOT NULL`,
+        WHERE next_authority_certificate = ${next}`,
     );
   }
 
   /**
    * Removes the next or the previous authority. `check`: called when no certificate can be signed meanwhile; if it
-   * throws, nothing changes. Returns false if there is neither.
+   * throws, nothing changes. Returns false if the authorities are not `seen` any more: what was checked about them
+   * would not hold for those that are removed.
    */
-  async withdraw(keyId: string, check: (machines: ReadMachines) => Promise<void>): Promise<boolean> {
+  async withdraw(
+    keyId: string,
+    seen: SeenAuthorities,
+    check: (machines: ReadMachines) => Promise<void>,
+  ): Promise<boolean> {
     return this.#change('WithdrawAuthority', keyId, async (tx) => {
-      await tx`SELECT FROM installation FOR UPDATE`;
+      const { current, next = null, previous = null } = seen;
+      const locked = await tx`
+        SELECT authority_certificate = ${current}
+          AND next_authority_certificate IS NOT DISTINCT FROM ${next}
+          AND previous_authority_certificate IS NOT DISTINCT FROM ${previous} AS same
+        FROM installation FOR UPDATE`;
+      if (locked[0]?.['same'] !== true) return { count: 0 };
       await check((digest, isSigned) => machinesOf(tx, digest, isSigned));
       return tx`
         UPDATE installation SET previous_authority_certificate = NULL,

@@ -15,6 +15,7 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { digestAt, serialAt } from '../../helpers/net/authority-at.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);
 
@@ -131,7 +132,22 @@ t.test('the authority and all certificates are exchanged', async (t) => {
   await t.test('an offline machine is left behind by force only, and joins again', async (t) => {
     await change(AuthorityChange.ROTATE);
     await core.sql`UPDATE installation SET next_authority_at = now() - interval '2 min'`;
-    await change(AuthorityChange.USE, true);
+    // Another replica uses the new one while this one withdraws what it takes for unused.
+    const withdrawn = await core.sql.begin(async (tx) => {
+      await tx`SELECT FROM installation FOR UPDATE`;
+      const call = change(AuthorityChange.WITHDRAW).catch((error: unknown) => error);
+      await waitFor(
+        'it to wait for the lock',
+        async () => (await core.sql`SELECT FROM pg_locks WHERE NOT granted`).length > 0,
+      );
+      await tx`
+        UPDATE installation SET previous_authority_certificate = authority_certificate,
+          authority_certificate = next_authority_certificate, authority_key_sealed = next_authority_key_sealed,
+          next_authority_certificate = NULL, next_authority_key_sealed = NULL, next_authority_at = NULL`;
+      return { call };
+    });
+    t.match(await withdrawn.call, { reason: 'IN_USE', message: /has just changed the authorities/ });
+    t.equal((await state()).authorities.length, 2, 'the previous one stays: machines need it');
     await t.rejects(change(AuthorityChange.WITHDRAW), /without a certificate/);
     await change(AuthorityChange.WITHDRAW, true);
     const late = { ...files.tls(NO_FILES, false), caFile: '', caDigests: [await digestAt(secureAddress)] };
