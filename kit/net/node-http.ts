@@ -19,6 +19,8 @@ export function getText(
       });
       answer.once('end', () => resolve({ status: answer.statusCode ?? 0, text })).once('error', reject);
     });
+    // Node closes the connection after an answer that would switch protocols, and emits neither answer nor error.
+    asking.once('close', () => reject(new Error('the connection was closed without an answer')));
     asking.once('error', reject).end();
   });
 }
