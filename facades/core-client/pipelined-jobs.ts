@@ -62,7 +62,11 @@ export class PipelinedJobs {
    */
   submitAndWait(apiKey: string, request: SubmitJobRequest, onStored = (): void => undefined): OpenCall<Job> {
     if (isLarge(request)) return this.#submitAloneAndWait(apiKey, request, onStored);
-    return jobCall(this.#pipeline.open(apiKey, { $case: 'submitAndWait', value: request }, { waitMs: request.waitMs }));
+    const { waitMs } = request;
+    const call = jobCall(this.#pipeline.open(apiKey, { $case: 'submitAndWait', value: request }, { waitMs }));
+    // The body around a small input may have been large.
+    onStored();
+    return call;
   }
 
   /** Reads a job. */

@@ -64,6 +64,18 @@ t.test('calls of one tick leave in one message, with the key of each caller', as
   t.equal(new Set(core.calls.map(({ callId }) => callId)).size, 101, 'call ids are unique');
 });
 
+t.test('a small input holds nothing of its request while its job runs', async (t) => {
+  const { jobs, core } = await setup(t, () => undefined);
+  let stored = 0;
+  const call = jobs.submitAndWait('key', submission('small'), () => {
+    stored += 1;
+  });
+  await waitFor('the call', () => core.calls.length === 1);
+  t.equal(stored, 1);
+  call.abandon();
+  call.answer.catch(() => undefined);
+});
+
 t.test('messages stay within their limit', async (t) => {
   const { jobs, core } = await setup(t, () => got);
   await Promise.all(Array.from({ length: PIPELINE_CALLS_MAX * 2 + 1 }, () => jobs.get('key', READ)));
