@@ -18,7 +18,8 @@ const LINE_END = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 /** A quoted value is matched whole: what looks like a parameter within it is none. */
 const PARAMETER = /;\s*([^\s=;"]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g;
-const BOUNDARY = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i;
+/** Longest boundary in characters. RFC 2046 allows 70; some clients use more. */
+const BOUNDARY_MAX = 200;
 
 /** Returns the fields in order. Throws INVALID_REQUEST with the fault. */
 export function readForm(contentType: string, body: Buffer): FormField[] {
@@ -44,10 +45,13 @@ export function readForm(contentType: string, body: Buffer): FormField[] {
 
 /** Returns the boundary of a form. Throws INVALID_REQUEST if its content type names none. */
 export function boundaryOf(contentType: string): string {
-  const [, quoted, plain] = BOUNDARY.exec(contentType) ?? [];
-  const boundary = quoted ?? plain;
-  if (boundary === undefined) throw formFault('its content type names no boundary');
-  return boundary;
+  for (const [, name, quoted, plain] of contentType.matchAll(PARAMETER)) {
+    if (name!.toLowerCase() !== 'boundary') continue;
+    const boundary = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain!;
+    if (boundary.length > BOUNDARY_MAX) throw formFault(`its boundary has more than ${BOUNDARY_MAX} characters`);
+    if (boundary !== '') return boundary;
+  }
+  throw formFault('its content type names no boundary');
 }
 
 /** Returns what the head of a field says. Throws INVALID_REQUEST if it names no field. */

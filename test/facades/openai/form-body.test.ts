@@ -1,5 +1,5 @@
 /** Forms that OpenAI libraries send. */
-import { readForm } from '@slipway/facades/openai/form-body';
+import { boundaryOf, readForm } from '@slipway/facades/openai/form-body';
 import t from 'tap';
 import { reasonOf } from '../reason-of.ts';
 
@@ -33,6 +33,26 @@ t.test('texts and files, with the bytes between the boundaries and nothing else'
       ['empty', undefined, undefined, ''],
     ],
   );
+});
+
+t.test('boundaries in quotes, behind other parameters, and too long ones', async (t) => {
+  const part = ['content-disposition: form-data; name=a', '', 'text'];
+  const cases: [parameters: string, boundary: string][] = [
+    ['boundary="a b"', 'a b'],
+    ['boundary="a;b=c"', 'a;b=c'],
+    [String.raw`boundary="a\"b"`, 'a"b'],
+    ['note="; boundary=other"; boundary=own', 'own'],
+    ['charset=utf-8;BOUNDARY=own', 'own'],
+    [`boundary=${'x'.repeat(200)}`, 'x'.repeat(200)],
+  ];
+  for (const [parameters, boundary] of cases) {
+    t.equal(boundaryOf(`multipart/form-data; ${parameters}`), boundary);
+    // Blanks may follow a boundary on its line.
+    const body = lines(`--${boundary} \t`, ...part, `--${boundary}--`, '');
+    t.match(readForm(`multipart/form-data; ${parameters}`, body), [{ name: 'a', value: Buffer.from('text') }]);
+  }
+  for (const parameters of ['boundary=', 'boundary=""', `boundary=${'x'.repeat(201)}`, 'note="; boundary=other"'])
+    t.equal(reasonOf(() => boundaryOf(`multipart/form-data; ${parameters}`)), 'INVALID_REQUEST', parameters);
 });
 
 t.test('forms as Node makes them', async (t) => {
