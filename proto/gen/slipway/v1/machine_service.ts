@@ -3403,7 +3403,7 @@ export const MachineServiceService = {
   },
   /**
    * Creates or changes a pool. Its machines get labels and locations at once, also those that joined before, and their
-   * agents get the settings within 10 s. Running workers and pods stay where they are. Requires the root key.
+   * agents get the settings within 20 s. Running workers and pods stay where they are. Requires the root key.
    *
    * Errors:
    * - `INVALID_ARGUMENT`: a field is out of range.
@@ -3523,7 +3523,7 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
   listMachinePools: handleUnaryCall<ListMachinePoolsRequest, ListMachinePoolsResponse>;
   /**
    * Creates or changes a pool. Its machines get labels and locations at once, also those that joined before, and their
-   * agents get the settings within 10 s. Running workers and pods stay where they are. Requires the root key.
+   * agents get the settings within 20 s. Running workers and pods stay where they are. Requires the root key.
    *
    * Errors:
    * - `INVALID_ARGUMENT`: a field is out of range.
@@ -3777,7 +3777,7 @@ export interface MachineServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Creates or changes a pool. Its machines get labels and locations at once, also those that joined before, and their
-   * agents get the settings within 10 s. Running workers and pods stay where they are. Requires the root key.
+   * agents get the settings within 20 s. Running workers and pods stay where they are. Requires the root key.
    *
    * Errors:
    * - `INVALID_ARGUMENT`: a field is out of range.
