@@ -33,7 +33,7 @@ interface CountedMachines {
 }
 
 /** Certificates in PEM of the authorities that the caller of a change has seen. */
-export interface SeenAuthorities {
+interface SeenAuthorities {
   current: string;
   next: string | undefined;
   previous: string | undefined;

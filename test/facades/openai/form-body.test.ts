@@ -52,7 +52,11 @@ t.test('boundaries in quotes, behind other parameters, and too long ones', async
     t.match(readForm(`multipart/form-data; ${parameters}`, body), [{ name: 'a', value: Buffer.from('text') }]);
   }
   for (const parameters of ['boundary=', 'boundary=""', `boundary=${'x'.repeat(201)}`, 'note="; boundary=other"'])
-    t.equal(reasonOf(() => boundaryOf(`multipart/form-data; ${parameters}`)), 'INVALID_REQUEST', parameters);
+    t.equal(
+      reasonOf(() => boundaryOf(`multipart/form-data; ${parameters}`)),
+      'INVALID_REQUEST',
+      parameters,
+    );
 });
 
 t.test('forms as Node makes them', async (t) => {
