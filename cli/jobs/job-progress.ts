@@ -53,14 +53,19 @@ export class JobProgress {
     }
   }
 
-  /** Notes why workers crash: a job that waits for them may never run. */
+  /**
+   * Notes why workers crash: a job that waits for them may never run. The worker that was counted may be replaced by
+   * now, or core may not answer. Then a later call explains the next crash.
+   */
   async #explainCrash(): Promise<void> {
     if (this.#explained) return;
-    this.#explained = true;
     const { explanation } = await this.#cli.core.endpoints.call((client) => client.explain, {
       endpointId: this.#endpointId,
     });
-    this.#cli.output.note(`${printable(explanation!.summary)} See more: slipway why ${this.#endpointId}`);
+    const { summary, workers } = explanation!;
+    if (!workers.some(({ state }) => state === 'CRASHED')) return;
+    this.#explained = true;
+    this.#cli.output.note(`${printable(summary)} See more: slipway why ${this.#endpointId}`);
   }
 }
 
