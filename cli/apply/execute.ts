@@ -1,4 +1,4 @@
-/** Carries out a plan, one resource after the other. A run after a failure continues: what is done differs no more. */
+/** Carries out a plan, one resource after the other. After a failure the next run continues: it plans what is left. */
 
 import { ownTemplateOf } from '@slipway/facades/resources/templates/own-template';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -23,7 +23,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 export class PlanExecutor {
   readonly #cli: Cli;
-  /** Ids by section and name, of what is there and of what was created. */
+  /** Ids by section and name, of existing and of created resources. */
   readonly #ids: Record<Section, Map<string, string>>;
 
   constructor(cli: Cli, account: Account) {
@@ -39,8 +39,8 @@ export class PlanExecutor {
   }
 
   /**
-   * Carries out the steps in their order. Throws what core says about the first that fails, with its name. Notes how
-   * far it came.
+   * Carries out the steps in their order. If one fails, notes how many were done, and throws core's error with the name
+   * of the resource.
    */
   async run(steps: readonly Step[]): Promise<void> {
     const { output } = this.#cli;
@@ -64,7 +64,7 @@ export class PlanExecutor {
     output.clearProgress();
   }
 
-  /** Returns the id of what was created. */
+  /** Returns the id of the created resource. */
   #carryOut(step: Step): Promise<string | undefined> {
     if (step.action === 'keep') return Promise.resolve(undefined);
     if (step.action === 'delete') return this.#delete(step);
@@ -163,7 +163,7 @@ export class PlanExecutor {
     return id;
   }
 
-  /** Deletes what --prune found. An endpoint that has work stays. */
+  /** Deletes a resource that --prune found. Keeps an endpoint that has work. */
   async #delete({ section, name, id = '' }: Step): Promise<undefined> {
     const { endpoints, templates, jobs } = this.#cli.core;
     if (section === 'templates') {

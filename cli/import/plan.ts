@@ -1,4 +1,4 @@
-/** Decides what an import creates, what is here already, and what has to wait. Changes nothing. */
+/** Decides which resources an import creates, which exist here, and which have to wait. Changes nothing. */
 
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
@@ -51,7 +51,10 @@ interface ImportChoice {
   values: ReadonlyMap<string, string>;
 }
 
-/** Returns the steps in the order of their creation. `context.references` gets what is here, or will be. */
+/**
+ * Returns the steps in the order of their creation. Adds the ids of resources that exist here, or will, to
+ * `context.references`.
+ */
 export function planImport(source: SourceAccount, context: ImportContext, choice: ImportChoice): Step[] {
   const { target, references } = context;
   const { selection, logins } = choice;
@@ -79,7 +82,7 @@ export function planImport(source: SourceAccount, context: ImportContext, choice
     compare: volumeDifferences,
     references: references.volumes,
   });
-  // Endpoints are linked to a template that was here before only if it says the same.
+  // An endpoint is linked to an existing template only if that has the same settings.
   const isSame = (row: SourceRow, known: Template): boolean => isSameTemplate(row, known, context);
   const templates = planKind('templates', chosen('templates', source.templates), {
     here: referTo(references.templates, source.templates, matchHere(source.templates, target.templates), isSame),
@@ -104,15 +107,15 @@ export function planImport(source: SourceAccount, context: ImportContext, choice
 interface KindPlan<Here extends { id: string }> {
   /** Resources here, by the ids of the source. */
   here: ReadonlyMap<string, Here>;
-  /** Returns notes about a resource. Throws if it cannot be created as things are. */
+  /** Returns notes about a resource. Throws if it cannot be created now. */
   check(row: SourceRow): string[];
-  /** Returns what differs here. Absent: nothing can be compared. */
+  /** Returns the differences of the resource here. Absent: resources of this kind are not compared. */
   compare?(row: SourceRow, known: Here): string[];
-  /** Gets the ids of what will be here. */
+  /** Receives the ids of resources that are still to be created. */
   references?: Map<string, string>;
 }
 
-/** Enters what is here already, chosen or not, so that others can refer to it. */
+/** Records resources that exist here, chosen or not, so that other resources can refer to them. */
 function referTo<Here extends { id: string }>(
   references: Map<string, string>,
   rows: readonly SourceRow[],

@@ -53,8 +53,8 @@ export class SlotPool implements SlotSource {
   }
 
   /**
-   * Makes claims of a worker that are in flight go back to the queue. Call it before their attempts may be given to
-   * others: the replies of the claims may come much later.
+   * Fences a worker: its claims in flight go back to the queue. Call it before their jobs may be given to others: the
+   * replies to the claims may come much later.
    */
   fence(workerId: string): void {
     const worker = this.#workers.get(workerId);
@@ -99,7 +99,7 @@ export class SlotPool implements SlotSource {
     this.#forgetWhenUnused(worker);
   }
 
-  /** Removes a worker once no attempt is counted on it: it has ended, but its last results may be in flight. */
+  /** Removes an ended worker once no attempt is counted on it. Its last results may still be in flight. */
   retire(workerId: string, sink: AssignmentSink): void {
     const worker = this.#workers.get(workerId);
     if (!worker || worker.sink !== sink) return;
@@ -157,8 +157,8 @@ export class SlotPool implements SlotSource {
   }
 
   /**
-   * Reserves prefetch slots, round-robin, on the workers of `taken` and on ones that need a refill. `limitOf` returns
-   * how many for a worker that asked for so many; a worker whose agent prefetches asks for its full capacity.
+   * Reserves prefetch slots, round-robin, on the workers of `taken` and on workers that need a refill. `limitOf`: most
+   * slots of a worker that asked for so many. A worker whose agent prefetches asks for its full capacity.
    */
   reservePrefetch(endpointId: string, taken: readonly Slot[], limitOf: (slots: number) => number): Slot[] {
     const asked = Map.groupBy(taken, ({ workerId }) => workerId);
@@ -168,7 +168,7 @@ export class SlotPool implements SlotSource {
     const open = [...workers]
       .flatMap((worker) => {
         if (!worker.open || !worker.sink?.holdsLease || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
-        // The agent may have stopped prefetching since: it gets more only with what it asks for.
+        // The agent may have stopped prefetching since. Then the worker gets only as many as it asks for.
         if (!worker.agentPrefetches) return [{ worker, left: limitOf(asked.get(worker.slot.workerId)?.length ?? 0) }];
         const prefetched = Math.max(prefetchedBy(worker), 0);
         worker.prefetchedAtRefill = prefetched;

@@ -23,14 +23,14 @@ interface ExpiryReaperOptions {
 }
 
 /**
- * A running job whose ttl has elapsed is stopped within this many milliseconds. Others are deleted up to REST_MS later
- * while nothing happens.
+ * Period of the scans in milliseconds: a running job is stopped at most this long after its ttl has elapsed. While core
+ * is quiet, jobs that do not run are deleted up to REST_MS later.
  */
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 1_000;
 /**
- * Scans begin where the previous one ended. Full scans, for rows that were locked then, take at most this share of
- * the time.
+ * Largest share of the time that full scans take. The other scans begin where the previous one ended, and so miss rows
+ * that were locked at that time.
  */
 const FULL_SHARE = 0.02;
 
@@ -44,7 +44,7 @@ export class ExpiryReaper extends LoopService {
     this.#options = options;
   }
 
-  /** Scans once; does nothing else while nothing is due. */
+  /** Scans once. If no row is due, does no more. */
   protected override async pass(): Promise<boolean> {
     const { stores, clock } = this.#options;
     const startedAtMs = clock.monotonicMs();

@@ -1,18 +1,18 @@
 /**
- * Retries by Envoy: requests of which nothing was sent, on every path that exists. Several parts may be gone at once,
- * for instance a machine and a facade, so the number of tries follows the number of facades. A request of which any
- * part was received is never retried, because its receiver may have begun it.
+ * Retries by Envoy. It retries a request on every path, but only if no byte of it was sent. Several parts may be away
+ * at once, for instance a machine and a facade, so the number of tries depends on the number of facades. If any byte
+ * was received, the request is never retried: its receiver may have begun it.
  */
 
 import type { Message } from '../message.ts';
 import { duration, typed } from '../message.ts';
 
 /**
- * Conditions under which nothing was sent: the connection or the stream was not accepted, or the connection ended
- * before any data.
+ * Conditions under which no byte of a request was sent: the connection or the stream was refused, or the connection
+ * was reset before the request.
  */
 const UNSENT = 'connect-failure,refused-stream,reset-before-request';
-/** Most tries of one request, whatever the number of facades. */
+/** Most tries of one request, also with more facades. */
 const TRIES_MAX = 16;
 const PAUSE = { base_interval: duration(25), max_interval: duration(250) };
 const OTHER_HOSTS: Message = {
@@ -33,8 +33,8 @@ export function amongReplicas(replicas: number): Message {
 }
 
 /**
- * Returns a policy for a first choice with facades as the second choice. Each facade gets one try, and the first choice
- * one before each. `more`: fields that override the policy's.
+ * Returns a policy for a first choice, with facades as the second choice. Tries alternate between the first choice and
+ * a facade, until each facade had one. `more`: fields that override the policy's.
  */
 export function beforeFacades(facades: number, more: Message = {}): Message {
   return {

@@ -1,7 +1,7 @@
 /**
- * Moves the GPU memory of whole workers to host memory and back. The order is fixed, because the driver never returns
- * from a call to a stopped process: lock, checkpoint, freeze; and thaw, restore, unlock. What fails must be ended by
- * the caller and never be moved again.
+ * Moves the GPU memory of whole workers to host memory and back. The order is lock, checkpoint, freeze, and back thaw,
+ * restore, unlock: the driver never returns from a call to a stopped process. If a move fails, the caller must end the
+ * worker and never move it again.
  */
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
@@ -14,13 +14,13 @@ import { inGib } from './standby-memory.ts';
 
 const GIB = 1024 ** 3;
 /**
- * Time limits in milliseconds: four times what an H200 took (0.55 s/GiB out, 0.19 s/GiB back), on top of what any move
- * may take.
+ * Time limits in milliseconds: a fixed part of any move, and a part for each GiB. The latter is four times that of an
+ * H200 (0.55 s/GiB out, 0.19 s/GiB back).
  */
 const LIMIT_MS = { offload: { fixed: 15_000, perGib: 2_200 }, restore: { fixed: 15_000, perGib: 800 } };
-/** Time that running kernels have to end, in milliseconds. A worker that is to be moved has no job. */
+/** Time that running GPU kernels have to end, in milliseconds. A worker has no job when it is moved. */
 const LOCK_MS = 10_000;
-/** For how long, and how often, free GPU memory is waited for before a restore, in milliseconds. */
+/** Longest wait for free GPU memory before a restore, and pause between two readings, in milliseconds. */
 const ROOM = { waitMs: 10_000, pollMs: 100 };
 /** Bytes of a card that the driver may continue to count for a process whose memory was moved. */
 const LEFT_BYTES_MAX = 64 * 1024 ** 2;
@@ -32,7 +32,7 @@ export interface MovedWorker {
   pids(): Promise<number[]>;
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** Called with the bytes that the driver names for it, before the first call that moves them. */
+  /** Called with the bytes that the driver counts for it, before the first call that moves them. */
   holds(bytes: number): void;
   /** Aborts when it ends. */
   readonly signal: AbortSignal;
@@ -93,7 +93,7 @@ export class GpuMover {
       await step('freeze', worker.freeze());
       const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
       await this.#checkGone(worker);
-      // Its end has released the budget: nothing would release it again.
+      // The end of the worker has released the budget. A worker that is kept now would hold it forever.
       throwIfEnded(worker);
       return { memory, bytes, durationMs };
     } catch (error) {
@@ -103,7 +103,7 @@ export class GpuMover {
   }
 
   /**
-   * Thaws a worker and moves its memory back to its GPUs. Waits until they have that much free, because a restore
+   * Thaws a worker and moves its memory back to its GPUs. First waits until they have enough free memory: a restore
    * without enough damages the worker for good. Rejects with MoveError.
    */
   async restore(worker: MovedWorker, memory: OffloadedMemory): Promise<Moved> {
@@ -129,7 +129,7 @@ export class GpuMover {
   }
 
   async #heldBy(worker: MovedWorker): Promise<HeldMemory[]> {
-    // Processes that it starts meanwhile are found after the others have moved.
+    // #checkGone finds processes that it starts during the move.
     const [held, pids] = await Promise.all([this.#read(), worker.pids()]);
     const own = held.filter(({ pid }) => pids.includes(pid));
     if (own.length === 0 && (await this.#seesNoneOf(held)))
@@ -139,8 +139,8 @@ export class GpuMover {
   }
 
   /**
-   * Returns whether the driver only names processes that the agent cannot see, because it has its own pid namespace.
-   * Reads again what is there: a process that has just ended cannot be seen either.
+   * Returns whether all processes that the driver names are invisible to the agent, because the agent has its own pid
+   * namespace. Asks the driver twice: a process that has just ended is invisible as well.
    */
   async #seesNoneOf(held: readonly HeldMemory[]): Promise<boolean> {
     const { isVisible } = this.#options;
@@ -207,8 +207,8 @@ function throwIfEnded({ signal }: MovedWorker): void {
 }
 
 /**
- * Rejects if the processes of a worker that has some cannot be read, for instance for want of file descriptors: nothing
- * of it would be moved, and its GPU be given away.
+ * Throws if no process of a worker could be read, for instance without free file descriptors. Its memory would stay on
+ * the GPU, and the GPU would be given to another worker.
  */
 function throwIfUnseen(worker: MovedWorker, pids: readonly number[]): void {
   throwIfEnded(worker);

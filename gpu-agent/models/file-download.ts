@@ -1,6 +1,6 @@
 /**
- * Downloads the content of one file: continues what an earlier try left, verifies the digest, and only then shows the
- * file under its name.
+ * Downloads the content of one file. Continues the part that an earlier try left. Gives the file its name only after
+ * the digest was verified.
  */
 import type { Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -27,15 +27,15 @@ interface WantedFile {
   signal: AbortSignal;
 }
 
-/** Least bytes of a connection within that time. Less is as good as nothing: another one may be faster. */
+/** Least bytes that a connection must bring within that time. A slower one is closed: another one may be faster. */
 export const PACE_BYTES_MIN = 64 * 1024;
 
-/** A connection was given up because next to nothing came. A try that ends so has brought nothing. */
+/** A connection was closed because it brought too few bytes. Such a try does not count as progress. */
 export class TrickleError extends Error {}
 
 /**
- * Reads the content from a source once. Resolves when it is complete. Rejects with the source's error, or with a
- * ModelError (CORRUPT) when the source sent something else; what has arrived then stays or is dropped.
+ * Reads the content from a source once. Resolves when it is complete. Rejects with the source's error, and keeps what
+ * has arrived for the next try. Rejects with a ModelError (CORRUPT) if the source sent other content, and drops it.
  */
 export async function downloadFile(wanted: WantedFile, source: FileSource): Promise<void> {
   const { file, folder, onBytes, signal } = wanted;
@@ -81,12 +81,12 @@ async function receive(
     },
   );
   try {
-    // The source could not begin later.
+    // The source does not support ranges and begins anew.
     if (offset === 0 && position > 0) [hash, position] = [beginHash(file), 0];
     let window = { sinceMs: clock.monotonicMs(), from: position };
     for await (const part of body as AsyncIterable<Buffer>) {
       onReceived(part.length);
-      // More than was announced is wrong, whatever it is, and must not fill the disk.
+      // More bytes than announced are another content, and must not fill the disk.
       if (position + part.length > file.sizeBytes) return { hash, position: position + part.length };
       hash.update(part);
       await writeAll(handle, part, position);

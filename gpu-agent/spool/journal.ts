@@ -1,6 +1,6 @@
 /**
- * Append-only files of records, with one fsync for all records that arrive while the previous one runs. A file is a
- * segment. When it is long enough, the next one begins. Its owner deletes a segment that holds nothing of use any more.
+ * Append-only files of records, called segments. All records that arrive during an fsync share the next fsync. When a
+ * segment is long enough, the next one begins. The owner deletes a segment when it needs none of its records.
  */
 import { join } from 'node:path';
 import { Batcher } from '@slipway/kit/bytes/batcher';
@@ -66,8 +66,8 @@ export class Journal {
   }
 
   /**
-   * Reads what earlier runs left, oldest first, and begins a new segment. Returns the old segments. A torn end is
-   * dropped: its writer was never answered.
+   * Reads the records of earlier runs, oldest first, and begins a new segment. Returns the old segments. Drops a torn
+   * record at the end: no durable append of it has resolved.
    */
   async open(onRecord: (record: SpoolRecord, place: RecordPosition) => void): Promise<number[]> {
     await this.#disk.mkdir(this.#folder, { recursive: true, mode: 0o700 });
@@ -112,10 +112,10 @@ export class Journal {
   /** Waits for appends in progress, then closes the file. */
   async close(): Promise<void> {
     try {
-      // Flushes run one after the other: when this record is written, all before it are.
+      // Flushes run one after the other, so all earlier records are written before this one.
       if (this.#handle) await this.append(RecordKind.ACKNOWLEDGED, [], false);
     } finally {
-      // Even if the disk is full: nothing else would close it.
+      // Also if the disk is full: no other code closes it.
       const handle = this.#handle;
       this.#handle = undefined;
       await handle?.close();
@@ -142,9 +142,9 @@ export class Journal {
       }
       if (writes.some((write) => write.durable)) await this.#handle.datasync();
     } catch (error) {
-      // The end of this segment is unknown now. Go on in a new segment; if none can be created, overwrite that end. A
-      // segment that holds nothing else is created anew itself: a disk that stays full would otherwise get a file for
-      // each failed write.
+      // Where this segment ends is unknown now, so the next write begins a new segment. If none can be created, it
+      // overwrites the failed write. A segment without other records is truncated instead: otherwise each failed write
+      // to a full disk would add a file.
       await this.#begin(start === 0 ? this.#segment : this.#segment + 1).catch(() => {});
       throw error;
     }
@@ -160,7 +160,7 @@ export class Journal {
   async #begin(segment: number): Promise<void> {
     const handle = await this.#disk.open(this.#path(segment), 'w', 0o600);
     try {
-      // Before anything is written: a file whose name is lost leaves nothing.
+      // Before the first record: a crash of the machine could lose the name of the file, and its records with it.
       await syncFolder(this.#disk, this.#folder);
     } catch (error) {
       await handle.close();
@@ -209,7 +209,7 @@ async function writeAll(handle: DiskFile, bytes: Uint8Array, position: number): 
   }
 }
 
-// A new file survives a crash of the machine only if its folder was synced too.
+// A new file survives a crash of the machine only if its folder was synced as well.
 async function syncFolder(disk: Disk, folder: string): Promise<void> {
   const handle = await disk.open(folder, 'r');
   try {

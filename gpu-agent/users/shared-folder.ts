@@ -1,8 +1,8 @@
 /**
- * Folders that several users of one account share, below one that nobody else can pass. Each image has a user of its
- * own, which may change with every release, and commands have the account's user. Each of them may do with the content
- * what its owner may. New entries of a program have the modes that the program gave them, so they are opened when
- * another user comes. A folder that only ever has one user keeps its modes.
+ * Folders that several users of one account share. Their parent folder is closed to all other users. Each image runs
+ * as its own user, which may change with every release; commands run as the account's user. Each of these users gets
+ * the permissions that the owner of an entry has. A program sets the modes of the entries that it creates, so entries
+ * are opened when another user comes. A folder with one user only keeps its modes.
  */
 import { execFile } from 'node:child_process';
 import { chmod, lchown, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -17,9 +17,9 @@ const run = promisify(execFile);
 const OPEN = 0o777;
 const CLOSED = 0o700;
 const PERMISSIONS = 0o7777;
-/** Name of users that are root: nothing is closed to root. */
+/** Name for root, to which no folder is closed. */
 export const ROOT = 'root';
-/** Nothing is inherited from the agent's environment. */
+/** Fixed, because no variable of the agent's environment is inherited. */
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 /** Longest time for opening the content of a folder, in milliseconds. The rest is opened when the next user comes. */
 const OPEN_MS_MAX = 60_000;
@@ -64,7 +64,7 @@ export async function closeToOthers(path: string): Promise<boolean> {
   return true;
 }
 
-/** Opens what others left in shared folders to the users that come. */
+/** Opens entries of shared folders to the next users. */
 export class SharedFolders {
   readonly #logger: Logger;
   /** Running calls by path. */
@@ -76,8 +76,8 @@ export class SharedFolders {
   }
 
   /**
-   * Opens what others left in a folder, before a workload starts that runs as `name` there. `record`: the agent's own
-   * file with the names that have come so far. Never rejects: at worst some files stay closed to the workload.
+   * Opens the entries of other users in a folder, before a workload starts that runs as `name` there. `record`: the
+   * agent's file with the names of all users so far. Never rejects: at worst some files stay closed to the workload.
    */
   async admit(path: string, record: string, name: string): Promise<void> {
     try {

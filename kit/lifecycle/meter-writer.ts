@@ -11,9 +11,9 @@ interface Meter<Counts> {
   putBack(counts: Counts): void;
 }
 
-/** A write may have been done: its answer was lost. */
+/** The answer to a write was lost, so the write may have been done. */
 export class LostAnswerError extends Error {
-  /** Returns whether it was done. Rejects while that is not known. */
+  /** Returns whether the write was done. Rejects while that is unknown. */
   readonly wasStored: () => Promise<boolean>;
 
   constructor(cause: unknown, wasStored: () => Promise<boolean>) {
@@ -29,7 +29,7 @@ interface MeterWriterOptions<Counts> extends Omit<LoopOptions, 'pass'> {
   store(counts: Counts, spanMs: number): Promise<void>;
 }
 
-/** Counts whose write may have been done. */
+/** Counts of a write whose answer was lost. */
 interface UnsureCounts<Counts> {
   counts: Counts;
   untilMs: number;
@@ -37,8 +37,8 @@ interface UnsureCounts<Counts> {
 }
 
 /**
- * Stores nothing if nothing was counted. Counts that were not stored are part of the next pass. Where the answer to a
- * write was lost, nothing more is stored until it is known whether it was done: nothing counts twice.
+ * Stores the counts of each pass, if there are any. Counts that could not be stored are part of the next pass. After a
+ * lost answer it stores nothing until it knows whether that write was done, so that no count is stored twice.
  */
 export class MeterWriter<Counts> extends LoopService {
   readonly #options: MeterWriterOptions<Counts>;

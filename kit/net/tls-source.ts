@@ -40,14 +40,14 @@ export class TlsSource {
     this.#caDigests = files.caDigests;
   }
 
-  /** Returns the material of the files as they are, or of the last good ones. Throws if they were never good. */
+  /** Returns the material of the files, or the last valid material. Throws if the files were never valid. */
   material(): TlsMaterial {
     return this.#files.current().material();
   }
 
   /**
    * Returns credentials for one channel, which asks for `material` at each handshake. Throws if the files were never
-   * good. `clock`: judges a certificate that is checked by its authority's digest.
+   * valid. `clock`: for the validity of a certificate that is checked by the digest of its authority.
    */
   credentials(clock: Pick<Clock, 'nowMs'>): ChannelCredentials {
     this.#files.current();
@@ -86,7 +86,7 @@ function load({ caFile, caDigests, certFile, certKeyFile }: TlsFiles, texts: rea
   }
   // The check by the digest follows the handshake, before anything is sent.
   const options = caDigests === undefined ? {} : { rejectUnauthorized: false };
-  // What this machine trusts is read for the first connection that needs it: that takes 50 ms or more.
+  // The machine's authorities are read for the first connection that needs them: that takes 50 ms or more.
   const material = once(
     (): TlsMaterial => ({
       ca: authority ?? Buffer.concat([trustedHere(), Buffer.from(`\n${more}`)]),
@@ -94,7 +94,7 @@ function load({ caFile, caDigests, certFile, certKeyFile }: TlsFiles, texts: rea
     }),
   );
   const opened = once(() => credentials.createSsl(material().ca, own?.key ?? null, own?.cert ?? null, options));
-  // Whatever is wrong with a file is found when it is read.
+  // A fault of a file is found when it is read.
   if (authority) opened();
   return { material, credentials: opened, validity };
 }
@@ -110,7 +110,7 @@ type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 /** Throws if the server of a connection may not be trusted. */
 type PeerCheck = (socket: TLSSocket, host: string) => void;
 
-/** Credentials that are asked for anew at each handshake: a channel outlives its certificates. */
+/** Credentials that are renewed at each handshake: a channel outlives its certificates. */
 class RenewedCredentials extends ChannelCredentials {
   readonly #latest: () => ChannelCredentials;
   readonly #check: PeerCheck | undefined;

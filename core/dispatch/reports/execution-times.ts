@@ -1,7 +1,7 @@
 /**
- * Tracks the latest execution times of each endpoint, as agents report them, in memory of this replica. Without them
- * nothing is prefetched. One long execution discards them. A few short ones restore them, twice as many each time
- * that another long one follows soon.
+ * Tracks the latest execution times of each endpoint, as agents report them, in memory of this replica. An endpoint
+ * without times gets no prefetched jobs. One long execution discards the times. A few short executions restore them.
+ * Each time that another long one follows soon, twice as many short ones are needed.
  */
 
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
@@ -9,16 +9,16 @@ import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../../domain/jobs/pref
 
 /** Endpoints that are remembered. */
 const ENDPOINTS_MAX = 10_000;
-/** After so many short ones in a row nothing is held against the endpoint. */
+/** Short executions in a row after which earlier long ones no longer count. */
 const FORGIVEN = 1_000;
 /** Share of the latest executions that `areWithin` leaves out. */
 const OUTLIERS_SHARE = 0.25;
 
 interface Times {
   ms: number[];
-  /** Short ones since the last long one. */
+  /** Short executions since the last long one. */
   count: number;
-  /** Number of short executions before they count. */
+  /** Short executions in a row that restore the times. */
   needed: number;
 }
 
@@ -48,7 +48,7 @@ export class ExecutionTimes {
     return times && times.count >= times.needed ? times.ms : [];
   }
 
-  /** Returns whether the latest, but for a few, took at most `msMax` milliseconds each. */
+  /** Returns whether the latest took at most `msMax` milliseconds each. Leaves out some outliers. */
   areWithin(endpointId: string, msMax: number): boolean {
     const ms = this.of(endpointId);
     let longer = 0;

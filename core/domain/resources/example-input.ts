@@ -16,8 +16,8 @@ export interface ChosenInput {
 }
 
 /**
- * Returns the example that people see for an endpoint: its own, else that of its template, else the input of its last
- * completed job, else a general example. `ofJob` is called only if it is needed.
+ * Returns the example that people see for an endpoint. The first of these that exists: its own example, the template's
+ * example, the input of its last completed job, a general example. Calls `ofJob` only if it is needed.
  */
 export async function chooseExampleInput(
   endpoint: { type: 'QB' | 'LB'; exampleInput: string },
@@ -33,7 +33,7 @@ export async function chooseExampleInput(
   return last ?? { ...stored, input: GENERAL[type], origin: 'GENERAL' };
 }
 
-/** Returns whether a template's example, which may be of either type, is a request to endpoints of this type. */
+/** Returns whether the example of a template is a request to endpoints of this type. A template has no type. */
 function isExampleOf(text: string, type: 'QB' | 'LB'): boolean {
   try {
     checkExampleInput(text, type);
@@ -44,8 +44,8 @@ function isExampleOf(text: string, type: 'QB' | 'LB'): boolean {
 }
 
 /**
- * Throws INVALID_REQUEST unless the example is empty or a JSON object of at most 64 KiB. `type`: type of the endpoint;
- * an LB endpoint's example is a request. `undefined`: of a template, which endpoints of both types may run.
+ * Throws INVALID_REQUEST unless the example is empty or a JSON object of at most 64 KiB. `type`: type of the endpoint.
+ * The example of an LB endpoint is an HTTP request. `undefined`: the example of a template, which has no type.
  */
 export function checkExampleInput(text: string, type?: 'QB' | 'LB'): void {
   if (text === '') return;

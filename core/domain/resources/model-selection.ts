@@ -22,7 +22,7 @@ export interface ModelLoad {
   throttled: number;
 }
 
-/** Load of an endpoint of which nothing is known. */
+/** Load of an endpoint whose load is unknown. */
 export const NO_LOAD: ModelLoad = { waiting: 0, ready: 0, starting: 0, throttled: 0 };
 
 /** States of a model, by how soon it answers, soonest first. */
@@ -45,8 +45,8 @@ export interface ModelGroup {
 }
 
 /**
- * Returns the endpoints that a name selects: those with this alias; without any, those of this name; without any, those
- * whose workers serve a model of this name.
+ * Returns the endpoints that a name selects. Looks for endpoints with this alias, then for endpoints of this name, then
+ * for endpoints whose workers serve a model of this name. The first of these that exist are the result.
  */
 export function selectModel(candidates: readonly ModelCandidate[], model: string): ModelCandidate[] {
   const ways: ((candidate: ModelCandidate) => boolean)[] = [
@@ -58,8 +58,8 @@ export function selectModel(candidates: readonly ModelCandidate[], model: string
 }
 
 /**
- * Returns the names to list, in order: the aliases of each endpoint and the names that its workers serve; the name of
- * an endpoint that has neither.
+ * Returns the names to list, in order. An endpoint is listed by its aliases and by the models that its workers serve.
+ * Without either, it is listed by its own name.
  */
 export function groupModels(candidates: readonly ModelCandidate[]): ModelGroup[] {
   const names = candidates.flatMap(({ name, modelAliases, workerModels }) => {
@@ -78,8 +78,8 @@ export function modelStateOf({ workersMax }: ModelCandidate, { ready, starting, 
 }
 
 /**
- * Returns the endpoints that take requests for a model now. Throttled, paused or overfull ones take
- * none while another one can; those with weight 0 take none while one with a weight can.
+ * Returns the endpoints that take requests for a model now. A throttled, paused or overfull endpoint gets requests only
+ * if all are. Among the rest, an endpoint of weight 0 gets requests only if all have weight 0.
  */
 export function shareModel(
   candidates: readonly ModelCandidate[],
@@ -102,7 +102,7 @@ export function shareModel(
   }));
 }
 
-/** Returns the model to put into the request: empty if the endpoint serves the name itself, else its first model. */
+/** Returns the model to put into the request. Empty: the endpoint serves the name itself. Otherwise its first model. */
 function workerModelOf({ workerModels }: ModelCandidate, model: string): string {
   return workerModels.includes(model) ? '' : (workerModels[0] ?? '');
 }

@@ -59,15 +59,15 @@ export class EndEarlyRuns {
   }
 
   /**
-   * Returns what becomes of the outcome of an early run, `undefined` if its attempt is none. An outcome other than
-   * COMPLETED first waits for the row; so does an outcome that arrives while the row is being written.
+   * Records the outcome of an early run. Returns `undefined` if the attempt is not an early run. COMPLETED is written
+   * together with the row. Other outcomes wait for the row, as does an outcome that arrives while the row is written.
    */
   end(entry: OutcomeEntry, record: () => Promise<EndResult>): Promise<EndResult> | undefined {
     const { early } = this.#options;
     const run = early.of(entry);
     if (!run) return undefined;
     if (run.step !== 'running' || entry.rule.final !== 'COMPLETED') return early.store(run).then(record);
-    // A run whose outcome is rejected stays as it is: the agent's session tries again.
+    // If the outcome is rejected, the run stays: the agent sends the outcome again.
     if (this.#batcher.waiting < WAITING_MAX) run.step = 'ending';
     return this.#batcher.add({ run, entry });
   }
@@ -81,7 +81,7 @@ export class EndEarlyRuns {
     return endings.map((ending) => results.get(ending)!);
   }
 
-  /** Writes all at once. If the database rejects that, writes them one by one: a bad one must not fail the others. */
+  /** Writes all at once. If the database rejects that, writes them one by one: one bad row must not fail the others. */
   async #write(endings: readonly Ending[], results: Map<Ending, EndResult | Error>): Promise<void> {
     const { early, logger } = this.#options;
     try {
@@ -101,8 +101,9 @@ export class EndEarlyRuns {
   }
 
   /**
-   * Returns the endings that changed nothing. Never gives up while the database is away or full: another run of the
-   * job must not begin before it is known whether this one has its row. Its submission fails in time, unacknowledged.
+   * Inserts the rows. Returns the endings that inserted none. Retries while the database is away or full: another run
+   * of the job must not begin before it is known whether this run has its row. In a long outage the submission fails
+   * meanwhile, without an acknowledgement.
    */
   async #insert(endings: readonly Ending[]): Promise<Set<Ending>> {
     const { stores, outage, announce, meter } = this.#options;
@@ -116,7 +117,7 @@ export class EndEarlyRuns {
     const written = await persist(() => stores.submissions.insertEnded(ended), persisting);
     const stale = new Set(endings);
     for (const { index } of written) stale.delete(endings[index]!);
-    // Their rows exist: written elsewhere, or here by a try whose answer was lost.
+    // Their rows exist: written by another replica, or by an earlier try here whose answer was lost.
     if (stale.size > 0) await this.#answerStored([...stale], persisting);
     meter?.recorded(entries.length, written);
     announce(entries, written);

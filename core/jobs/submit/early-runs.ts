@@ -1,7 +1,7 @@
 /**
- * Early runs: jobs that a worker has before they are stored. Each is a short synchronous job whose submission is not
- * acknowledged yet, so a crash loses nothing that anybody was promised. Its row is written once, with its outcome, or
- * without it as soon as the run takes longer than `LATE_MS`. In memory of this replica only.
+ * Early runs: short synchronous jobs that a worker gets before they are stored. Their submissions are not acknowledged
+ * yet, so a crash of core breaks no promise. The row of a job is written once, together with its outcome. If the run
+ * takes longer than `LATE_MS`, the row is written without it. Early runs are in memory of this replica only.
  */
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -12,7 +12,7 @@ import type { Slot } from '../slots.ts';
 
 /** The latest execution times of endpoints. */
 export interface ExecutionTimesReader {
-  /** Returns whether the latest executions of an endpoint, but for a few, took at most `msMax` milliseconds each. */
+  /** Returns whether the latest executions of an endpoint took at most `msMax` ms each. Leaves out some outliers. */
   areWithin(endpointId: string, msMax: number): boolean;
 }
 
@@ -27,11 +27,12 @@ interface EarlyRunsOptions {
 /** Longest usual execution of an endpoint whose jobs may run early, in milliseconds. */
 const SHORT_MS_MAX = 50;
 /**
- * A run that takes longer, in milliseconds, is stored without its outcome. On a busy machine a job of 1 ms waits for
- * processors some 50 ms: with a limit of 20 ms most runs were late, and a late one costs more than an ordinary one.
+ * Time in milliseconds after which a run is late: it is stored without its outcome. On a busy machine a job of 1 ms
+ * waits about 50 ms for a processor. With a limit of 20 ms most runs were late, and a late run costs more than an
+ * ordinary job.
  */
 const LATE_MS = 250;
-/** Of so many runs of an endpoint at most `LATE_SHARE` may be late, else none begins for `PAUSE_MS` milliseconds. */
+/** Runs of an endpoint that are judged together. If more than `LATE_SHARE` were late, none begins for `PAUSE_MS`. */
 const JUDGED = 32;
 const LATE_SHARE = 0.15;
 const PAUSE_MS = 2_000;
@@ -86,7 +87,7 @@ export class EarlyRuns {
     return run;
   }
 
-  /** Returns the run of a job. A submission that is repeated meanwhile must join it. */
+  /** Returns the run of a job. A repeated submission of the job must wait for this run. */
   find({ endpointId, id }: NewJob): EarlyRun | undefined {
     return this.#runs.size === 0 ? undefined : this.#options.live.find(endpointId, id)?.run;
   }
@@ -98,7 +99,7 @@ export class EarlyRuns {
     return run?.slot.machineId === machineId ? run : undefined;
   }
 
-  /** Stores the run now, unless its row is being written. Resolves when it is known whether the row is there. */
+  /** Stores the run now, unless its row is being written. Resolves once it is known whether the row exists. */
   store(run: EarlyRun): Promise<void> {
     if (run.step === 'running') {
       run.step = 'storing';
@@ -107,7 +108,7 @@ export class EarlyRuns {
     return run.known.promise;
   }
 
-  /** Forgets a run whose row is there, or never will be. */
+  /** Forgets a run once its row is written, or never will be. */
   settled(run: EarlyRun): void {
     const { live } = this.#options;
     const job = this.#runs.delete(run) ? live.find(run.job.endpointId, run.job.id) : undefined;

@@ -14,7 +14,7 @@ import type { Stores } from '../../store/storage.ts';
 import { QueueCount } from './queue-count.ts';
 
 const ENTRIES_MAX = 20_000;
-/** Queues of one statement, and queues that may wait to be counted. */
+/** Most queues that one statement counts, and most queues that wait to be counted. */
 const BATCH_MAX = 500;
 const WAITING_MAX = 50_000;
 
@@ -57,7 +57,7 @@ export class QueueGate {
     if (accountId !== undefined) this.#accounts.get(accountId)?.changed(count);
   }
 
-  /** Drops the count after a purge, so that nothing is rejected by it. */
+  /** Drops the count after a purge: the old count would reject submissions to an empty queue. */
   forget(endpointId: string): void {
     this.#endpoints.delete(endpointId);
     const accountId = this.#accountOf.get(endpointId);

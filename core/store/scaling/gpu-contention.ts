@@ -14,7 +14,7 @@ import { asked } from './placement-view.ts';
 import { crashed } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
 
-/** Maximum number of competing endpoints: the longest waiting of each account before the second ones. */
+/** Most competing endpoints that are read: first the one of each account that waits longest, then the second ones. */
 const RIVALS_MAX = 100;
 
 interface ShareRow extends GpuShare {
@@ -84,8 +84,8 @@ export async function readGpuContention(sql: Sql, asker: GpuRequester): Promise<
 }
 
 /**
- * Returns endpoints of other accounts, and all endpoints whose workers need more GPUs. Many endpoints of one account
- * hide none of another.
+ * Returns endpoints of other accounts, and all endpoints whose workers need more GPUs. Many endpoints of one account do
+ * not displace the endpoints of another one.
  */
 async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuRequester): Promise<RivalRow[]> {
   const sinceMs = (endpointId: Fragment, createdAt: Fragment) => sql`(extract(epoch FROM now() - coalesce(
@@ -107,8 +107,8 @@ async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuRequester): 
 }
 
 /**
- * Returns which of these workers still run and which already drain, with the share of each account concerned. Returns
- * `undefined` if none runs.
+ * Returns which of these workers still run and which drain already, with the GPUs of each account that has one of them.
+ * Returns `undefined` if none runs.
  */
 export async function readPreemptible(
   sql: Sql,
@@ -127,7 +127,7 @@ export async function readPreemptible(
   return own && { own, others: [...shares.values()].filter((share) => share !== own), workers };
 }
 
-/** Returns the GPUs of accounts. GPUs of standby and crashed workers do not count, as anybody may take them. */
+/** Returns the GPUs of accounts, without GPUs of standby and crashed workers, which any account may take. */
 async function readShares(sql: Sql, accountIds: readonly string[]): Promise<Map<string, ShareRow>> {
   const rows = await sql<ShareRow[]>`
     SELECT a.id AS "accountId", a.gpu_weight AS weight, a.worker_quota AS "workerQuota", a.gpu_quota AS "gpuQuota",

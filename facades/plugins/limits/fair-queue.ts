@@ -21,17 +21,17 @@ const ALL_WEIGHT_MAX = 64;
 const PERMIT_MS = 2_000;
 const WAITER_PERMIT_MS = 250;
 /**
- * Least weight of a request after which its permit rests, REST_SHARE times as long as the request took, up to
- * REST_MS_MAX. So heavy requests of one account use a quarter of the time beside other accounts. The same rest follows
- * the work on a large body. Each of these occupies the facade, core, the database and its client at the same time: with
- * a rest as long as the work, others waited three times as long as without it.
+ * Least weight of a request whose permit rests after it. The rest takes REST_SHARE times as long as the request, and
+ * at most REST_MS_MAX. So beside other accounts, heavy requests of one account use a quarter of the time. The same
+ * rest follows the work on a large body. Such a request occupies the facade, core, the database and its client at the
+ * same time. With a rest as long as the work, others waited three times as long as without the heavy requests.
  */
 export const REST_WEIGHT_MIN = 4;
 const REST_SHARE = 3;
 const REST_MS_MAX = 250;
 /**
- * The same after a page of a long list, of which many follow each other: with three times, another's status still took
- * three times as long.
+ * The share of the rest after a page of a long list. Many pages follow each other: with a share of three, a status
+ * request of another account still took three times as long.
  */
 const PAGE_REST_SHARE = 9;
 

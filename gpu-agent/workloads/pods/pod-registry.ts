@@ -1,8 +1,8 @@
 /**
- * Brings the pods of this machine to the state that core desires. Level-triggered: every list of desired pods is
- * compared with the pods that are here, whatever came before. Pods that are not listed are removed with their files,
- * also those of previous runs of the agent. Nothing is removed before core has sent a list. Pods that are processes end
- * with the agent; the next agent starts them again when core lists them. Pods in containers continue.
+ * Reconciles the pods of this machine with core's list of desired pods. Each list is compared with the pods that exist,
+ * not with the list before. A pod that is not listed is removed with its files, also a pod of a previous run of the
+ * agent. No pod is removed before core has sent a list. Pods that are processes end with the agent, and the next agent
+ * starts them again when core lists them. Pods in containers continue.
  */
 
 import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -28,14 +28,14 @@ export class PodRegistry {
     return this.#pods.get(podId);
   }
 
-  /** Returns the reports for core about all pods, also those whose adoption has not begun. */
+  /** Returns the reports for core about all pods, including pods whose adoption has not begun. */
   reports(): PodReport[] {
     return [...this.#left.values(), ...this.#pods.values()].map((pod) => pod.report());
   }
 
   /**
-   * Adopts a pod that a previous agent should have left running. It is reported at once; nothing else happens before
-   * `begin`. Core's desired state for it is still to come.
+   * Adopts a pod that a previous agent left, and reports it at once. It is not driven before `begin`. Core's desired
+   * state for it is not known yet.
    */
   adopt(podId: string, { run, disk, image, gpuUuids }: AdoptablePod): void {
     const spec = WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids] });
