@@ -17,6 +17,8 @@ export interface ReadyMessage {
   url?: string;
   /** Addresses of the edge's listeners by name, as host:port. */
   addresses?: Record<string, string>;
+  /** Address of its metrics, as host:port. Empty or absent: it serves none. */
+  metrics?: string;
 }
 
 /** Settings of a process of ours. */

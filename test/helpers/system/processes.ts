@@ -89,9 +89,12 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
         }),
       });
     const child = watch(new Child<ReadyMessage>({ ...plan(), spawn: (output) => plan().spawn(output) }));
-    return { child, ready: await child.start() };
+    const ready = await child.start();
+    if (ready.metrics) metrics.set(name, ready.metrics);
+    return { child, ready };
   };
 
+  const metrics = new Map<string, string>();
   const rootKey = randomBytes(24).toString('hex');
   const secretKey = randomBytes(32).toString('hex');
   const addresses: string[] = [];
@@ -189,6 +192,8 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     facade: facades[0]!,
     facades,
     agents,
+    /** host:port of the metrics that a process, such as `core-1`, served after its first start. */
+    metrics,
     /** host:port of each core. */
     coreAddresses: addresses,
     request: publicRequest(url, key),

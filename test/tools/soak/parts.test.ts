@@ -1,0 +1,77 @@
+/** The soak's judgement: what counts as flat, what the ledger reports, what a plot shows. */
+import { Ledger } from '@slipway/tools/soak/ledger';
+import { readOptions } from '@slipway/tools/soak/options';
+import { plot } from '@slipway/tools/soak/plot';
+import type { Point } from '@slipway/tools/soak/trend';
+import { trendOf } from '@slipway/tools/soak/trend';
+import t from 'tap';
+
+const TOLERANCE = { share: 0.05, least: 8 };
+
+/** Returns a value each ten seconds of an hour. */
+function hourOf(value: (minute: number) => number): Point[] {
+  return Array.from({ length: 360 }, (_, n) => ({ minute: n / 6, value: value(n / 6) }));
+}
+
+t.test('a series is flat if it does not grow in the second half', async (t) => {
+  const filled = trendOf(
+    hourOf((minute) => Math.min(minute, 30) * 10),
+    TOLERANCE,
+  );
+  t.match(filled, { median: 300, perHour: 0, allowed: 15, isFlat: true }, 'it was filled in the first half');
+  const leaking = trendOf(
+    hourOf((minute) => 100 + minute / 5),
+    TOLERANCE,
+  );
+  t.notOk(leaking.isFlat);
+  t.ok(Math.abs(leaking.perHour - 12) < 0.001, 'growth in an hour');
+  const spiky = hourOf((minute) => (Math.floor(minute) % 7 === 0 ? 900 : 100));
+  t.ok(trendOf(spiky, TOLERANCE).isFlat, 'spikes are no growth');
+  const noisy = hourOf((minute) => 100 + minute / 2 + 20 * Math.sin(minute * 50));
+  t.notOk(trendOf(noisy, TOLERANCE).isFlat, 'noise does not hide growth');
+  t.ok(
+    trendOf(
+      hourOf((minute) => 500 - minute),
+      TOLERANCE,
+    ).isFlat,
+    'shrinking is no growth',
+  );
+});
+
+t.test('the ledger reports jobs without an end, and with two', async (t) => {
+  const ledger = new Ledger();
+  for (const id of ['one', 'two', 'three']) ledger.accepted(id, 'endpoint', 'run');
+  ledger.ended('one', 'COMPLETED');
+  ledger.ended('one', 'COMPLETED');
+  t.equal(ledger.faultCount, 0, 'the same outcome may be read twice');
+  t.same(ledger.open(), ['two', 'three']);
+  ledger.ended('one', 'FAILED');
+  ledger.ended('never', 'COMPLETED');
+  ledger.accepted('two', 'endpoint', 'run');
+  t.equal(ledger.faultCount, 3);
+  t.same(ledger.faults(), [
+    'run (2): job one ended as COMPLETED, then as FAILED',
+    'run (2): job two was accepted twice',
+    'outcome (1): job never ended as COMPLETED, but was never accepted',
+  ]);
+  t.same(ledger.counts('endpoint'), { COMPLETED: 1 });
+});
+
+t.test('a plot has a line and a name for each series, and a unit', async (t) => {
+  const lines = ['core', 'a<b'].map((name, index) => ({ name, points: hourOf(() => 70 + index) }));
+  const svg = plot('Memory', 'MiB', lines);
+  t.match(svg, /^<svg [^]*<\/svg>\n$/);
+  t.equal(svg.match(/<path stroke=/g)?.length, 2);
+  for (const text of ['Memory, MiB', '>core<', '>a&lt;b<', 'minutes', 'prefers-color-scheme:dark', '>60<'])
+    t.ok(svg.includes(text), text);
+  const [first, second] = [...svg.matchAll(/y="([\d.]+)" style/g)].map(([, y]) => Number(y));
+  t.ok(Math.round(Math.abs(first! - second!)) >= 14, 'names of close lines do not cover each other');
+  t.ok(plot('Nothing', 'MiB', [{ name: 'none', points: [] }]).includes('none'), 'an empty line');
+});
+
+t.test('options', async (t) => {
+  t.same(readOptions([], '/x'), { minutes: 60, everySeconds: 10, rate: 1, report: undefined, help: false });
+  t.equal(readOptions(['--report', 'out'], '/x').report, '/x/out');
+  t.throws(() => readOptions(['--minutes', '0'], '/x'), { message: /--minutes must be a number from 0.1 to 1440/ });
+  t.throws(() => readOptions(['--rate', 'fast'], '/x'), { message: /--rate must be/ });
+});

@@ -1,0 +1,107 @@
+/** The report of a soak: plots, a table of trends, totals. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { plot } from './plot.ts';
+import type { Subject } from './sample.ts';
+import type { Soak } from './soak.ts';
+import type { Point, Tolerance, Trend } from './trend.ts';
+import { trendOf } from './trend.ts';
+
+/** How a subject is drawn, and how its series may grow. Without a tolerance it is not judged. */
+interface Shown {
+  title: string;
+  unit: string;
+  tolerance?: Tolerance;
+}
+
+const SHARE = 0.05;
+const SHOWN: Record<Subject, Shown> = {
+  memory: { title: 'Memory (PSS)', unit: 'MiB', tolerance: { share: SHARE, least: 8 } },
+  heap: { title: 'Used heap, least value in two minutes', unit: 'MiB', tolerance: { share: SHARE, least: 3 } },
+  descriptors: { title: 'Open descriptors', unit: 'number', tolerance: { share: SHARE, least: 5 } },
+  tables: { title: 'Tables', unit: 'MiB', tolerance: { share: SHARE, least: 1 } },
+  indexes: { title: 'Indexes', unit: 'MiB', tolerance: { share: SHARE, least: 1 } },
+  rows: { title: 'Rows', unit: 'number', tolerance: { share: SHARE, least: 500 } },
+  folders: { title: 'Folders', unit: 'MiB', tolerance: { share: SHARE, least: 1 } },
+  latency: { title: 'Latency of requests', unit: 'ms' },
+  work: { title: 'Requests, load of the machine, faults', unit: 'number' },
+};
+/** The used heap is a sawtooth. Its least values follow what is alive. */
+const HEAP_WINDOW_MINUTES = 2;
+
+/** A series with its trend. */
+interface Judged {
+  subject: Subject;
+  name: string;
+  trend: Trend;
+}
+
+/** Returns the trend of each series that is judged. */
+export function judge(soak: Soak): Judged[] {
+  return Object.entries(soak.series).flatMap(([subject, lines]) => {
+    const { tolerance } = SHOWN[subject as Subject];
+    if (!tolerance) return [];
+    return Object.entries(lines).map(([name, points]) => ({
+      subject: subject as Subject,
+      name,
+      trend: trendOf(pointsOf(subject, points), tolerance),
+    }));
+  });
+}
+
+/** Returns the report as Markdown. */
+export function reportOf(soak: Soak): string {
+  const requests = Object.values(soak.sent).reduce((sum, count) => sum + count, 0);
+  const rows = judge(soak).map(({ subject, name, trend }) => {
+    const figures = [trend.median, trend.perHour, trend.allowed].map(short).join(' | ');
+    return `| ${SHOWN[subject].title} | ${name} | ${figures} | ${trend.isFlat ? 'yes' : '**no**'} |`;
+  });
+  return [
+    `${soak.minutes} minutes, ${requests} requests (${soak.omitted} left out), ${soak.acceptedJobs} accepted jobs. ` +
+      `${cpus().length} processors (${cpus()[0]?.model}), Node ${process.version}, ` +
+      `load ${loadavg()[0]!.toFixed(1)} at the end.`,
+    '',
+    soak.faults.length === 0 ? 'No faults: every answer was right, and every accepted job ended once.' : 'Faults:',
+    ...soak.faults.map((fault) => `- ${fault}`),
+    '',
+    '| | Series | Median | Growth in an hour | Allowed | Flat |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+    '',
+    '| Requests | Number |',
+    '|---|---|',
+    ...Object.entries(soak.sent).map(([kind, count]) => `| ${kind} | ${count} |`),
+    '',
+    ...Object.keys(soak.series).map((subject) => `![${SHOWN[subject as Subject].title}](${subject}.svg)`),
+    '',
+  ].join('\n');
+}
+
+/** Writes the report, all points as JSON, and one plot for each subject. */
+export async function writeReport(soak: Soak, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'soak.md'), reportOf(soak));
+  await writeFile(join(folder, 'soak.json'), JSON.stringify(soak));
+  for (const [subject, lines] of Object.entries(soak.series)) {
+    const { title, unit } = SHOWN[subject as Subject];
+    const drawn = Object.entries(lines).map(([name, points]) => ({ name, points: pointsOf(subject, points) }));
+    await writeFile(join(folder, `${subject}.svg`), plot(title, unit, drawn));
+  }
+}
+
+function pointsOf(subject: string, points: readonly Point[]): Point[] {
+  return subject === 'heap' ? leastOf(points, HEAP_WINDOW_MINUTES) : [...points];
+}
+
+/** Returns the least value of each window. */
+function leastOf(points: readonly Point[], minutes: number): Point[] {
+  const windows = Map.groupBy(points, ({ minute }) => Math.floor(minute / minutes));
+  return [...windows.values()].map((window) =>
+    window.reduce((least, point) => (point.value < least.value ? point : least)),
+  );
+}
+
+function short(value: number): string {
+  return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
+}

@@ -1,0 +1,138 @@
+/** Samples of a soak: memory, descriptors, tables, indexes, folders. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readMetrics, valueOf } from '@slipway/test/helpers/system/metrics';
+import { descendants } from '@slipway/test/helpers/system/process-table';
+import type { SoakSystem } from './soak-system.ts';
+
+/** Values by name of the plot and name of the line. */
+type Sample = Record<Subject, Record<string, number>>;
+export type Subject =
+  | 'memory'
+  | 'heap'
+  | 'descriptors'
+  | 'tables'
+  | 'indexes'
+  | 'rows'
+  | 'folders'
+  | 'latency'
+  | 'work';
+
+const MIB = 2 ** 20;
+const KB_PER_MIB = 1_024;
+/** Tables with a line of their own: the largest. */
+const TABLES_SHOWN = 6;
+
+interface TableRow {
+  name: string;
+  table: number;
+  indexes: number;
+  live: number;
+}
+
+/** Takes one sample, without latencies and work. */
+export async function takeSample(
+  system: SoakSystem,
+  tables: ReadonlySet<string>,
+): Promise<Omit<Sample, 'latency' | 'work'>> {
+  const { memory, descriptors } = readProcesses(system);
+  const heap: Record<string, number> = {};
+  for (const [name, address] of system.metrics) {
+    const metrics = await readMetrics(address);
+    heap[name] = valueOf(metrics, 'nodejs_heap_size_used_bytes') / MIB;
+  }
+  const rows = await readTables(system);
+  const of = (pick: (row: TableRow) => number): Record<string, number> => ({
+    all: rows.reduce((sum, row) => sum + pick(row), 0),
+    ...Object.fromEntries(rows.filter(({ name }) => tables.has(name)).map((row) => [row.name, pick(row)])),
+  });
+  return {
+    memory,
+    heap,
+    descriptors,
+    tables: of(({ table }) => table / MIB),
+    indexes: of(({ indexes }) => indexes / MIB),
+    rows: of(({ live }) => live),
+    folders: readFolders(system),
+  };
+}
+
+/** Returns the names of the largest tables. */
+export async function largestTables(system: SoakSystem): Promise<Set<string>> {
+  const rows = await readTables(system);
+  return new Set(
+    rows
+      .toSorted((left, right) => right.table + right.indexes - left.table - left.indexes)
+      .slice(0, TABLES_SHOWN)
+      .map(({ name }) => name),
+  );
+}
+
+function readProcesses(system: SoakSystem): Pick<Sample, 'memory' | 'descriptors'> {
+  const [agent] = system.agents;
+  const workers = descendants(agent!.pid)
+    .map(({ pid }) => pid)
+    .filter((pid) => pid !== agent!.pid);
+  const groups: [name: string, pids: number[]][] = [
+    ['core', [system.cores[0]!.pid]],
+    ...system.facades.map(({ name, pid }): [string, number[]] => [name, [pid]]),
+    ...(system.edge ? [['edge with Envoy', allOf(system.edge.pid)] as [string, number[]]] : []),
+    ['agent', [agent!.pid]],
+    ['workers', workers],
+    ['PostgreSQL', allOf(system.database.pid)],
+  ];
+  const sum = (pids: readonly number[], read: (pid: number) => number): number =>
+    pids.reduce((total, pid) => total + read(pid), 0);
+  return {
+    memory: Object.fromEntries(groups.map(([name, pids]) => [name, sum(pids, pssMib)])),
+    descriptors: Object.fromEntries(groups.map(([name, pids]) => [name, sum(pids, descriptorsOf)])),
+  };
+}
+
+function allOf(pid: number): number[] {
+  return descendants(pid).map((entry) => entry.pid);
+}
+
+/** Returns the memory of a process with its share of what it shares with others; 0 if it has ended. */
+function pssMib(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / KB_PER_MIB;
+  } catch {
+    return 0;
+  }
+}
+
+function descriptorsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
+}
+
+async function readTables({ sql }: SoakSystem): Promise<TableRow[]> {
+  return sql<TableRow[]>`
+    SELECT relname AS name, pg_table_size(relid)::float8 AS table, pg_indexes_size(relid)::float8 AS indexes,
+      n_live_tup::float8 AS live
+    FROM pg_stat_user_tables`;
+}
+
+function readFolders({ folder }: SoakSystem): Record<string, number> {
+  const logs = readdirSync(folder).filter((name) => /\.log(\.old)?$/.test(name));
+  return {
+    'logs of the parts': logs.reduce((sum, name) => sum + bytesOf(join(folder, name)), 0) / MIB,
+    'data of the agent': bytesOf(join(folder, 'agent-1')) / MIB,
+    'data of the edge': bytesOf(join(folder, 'edge')) / MIB,
+  };
+}
+
+/** Returns the bytes of a file, or of all files below a folder; 0 if it is gone. */
+function bytesOf(path: string): number {
+  try {
+    const stat = statSync(path);
+    if (!stat.isDirectory()) return stat.size;
+    return readdirSync(path).reduce((sum, name) => sum + bytesOf(join(path, name)), 0);
+  } catch {
+    return 0;
+  }
+}
