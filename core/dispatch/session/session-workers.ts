@@ -126,6 +126,12 @@ export class SessionWorkers {
     }
   }
 
+  /** Fences the workers of an endpoint: one of its claims in flight must not be sent. */
+  fenceClaims(endpointId: string): void {
+    for (const workerId of this.#workers.keys())
+      if (this.#endpointOf.get(workerId) === endpointId) this.#options.pool.fence(workerId);
+  }
+
   /** Records that a worker finished an attempt. */
   healthy(workerId: string): void {
     const worker = this.#workers.get(workerId);

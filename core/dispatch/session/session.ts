@@ -160,8 +160,11 @@ export class Session implements AssignmentSink, LiveSession {
 
   /** Stops an attempt that may run here. Its slot is free when the agent reports its end. */
   stopAttempt(key: AttemptKey, reason: string): void {
-    const workerId = this.#context.pool.workerOf({ ...key, machineId: this.#machineId }) ?? '';
-    this.#outbox.stop(refOf({ ...key, workerId }), reason);
+    const { pool } = this.#context;
+    const workerId = pool.workerOf({ ...key, machineId: this.#machineId });
+    // The reply of its claim may still come. Sent after its stop, the attempt would run on unnoticed.
+    if (workerId === undefined) this.#workers?.fenceClaims(key.endpointId);
+    this.#outbox.stop(refOf({ ...key, workerId: workerId ?? '' }), reason);
   }
 
   /** Sends the full set of desired workers and pods, and the images that may be needed. */

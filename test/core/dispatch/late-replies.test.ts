@@ -6,6 +6,7 @@ import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
 import t from 'tap';
 import { createDatabase } from '../../helpers/db/database.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { ScriptedAgent } from '../../helpers/grpc/scripted-agent.ts';
 import { holdingProxy } from '../../helpers/net/holding-proxy.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
@@ -44,6 +45,34 @@ t.test('a claim whose reply comes after its job went back to the queue is not se
     'attempt 1 was never sent',
   );
   t.match(await core.wait(endpointId, id), { state: JobState.COMPLETED, attempt: 2, retries: 0 });
+});
+
+t.test('a claim whose reply comes after its job was cancelled is not sent', async (t) => {
+  const { core, proxy } = await replicasBehindProxy(t, 1);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  await core.submit(endpointId);
+  const { ref: first } = await waitFor('the first job to run', () => agent.assignments[0]);
+  const { id } = await core.submit(endpointId);
+  proxy.hold(first!.workerId, 'ANSWER');
+  agent.finish(first!);
+  await waitFor('the claim of the second', async () => {
+    const [row] = await core.sql`SELECT state FROM job WHERE id = ${id}`;
+    return proxy.holds && row!['state'] === 'IN_PROGRESS';
+  });
+  await call(core.clients.jobs, 'cancelJob', { endpointId, jobId: id }, core.key);
+  await waitFor('its stop, of which the agent reports the end', () => agent.stops.length > 0);
+  proxy.release();
+  const { id: third } = await core.submit(endpointId);
+  await waitFor('the third job to run', () => agent.assignments.some(({ ref }) => ref!.jobId === third));
+  t.same(
+    agent.assignments.map(({ ref }) => ref!.jobId),
+    [first!.jobId, third],
+    'the cancelled job was never sent: nothing would end it',
+  );
+  agent.finish(agent.assignments.at(-1)!.ref!);
+  await core.wait(endpointId, third);
 });
 
 t.test('a machine whose lease has ended gets no jobs until its lease is extended', async (t) => {
