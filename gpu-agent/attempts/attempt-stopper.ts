@@ -122,6 +122,7 @@ export class AttemptStopper {
       if (!attempt.stop) continue;
       const worker = pool.get(attempt.ref.workerId);
       if (!worker || worker.hasEnded || this.#isEarly(worker, attempt, now)) continue;
+      this.#askAgain(worker, attempt, attempt.stop);
       const askedMs = now - attempt.stop.atMs;
       if (!attempt.stop.blocks && askedMs > OBEY_MS_MAX) this.#block(worker, attempt.stop);
       if (!attempt.stop.probed && askedMs > PROBE_AFTER_MS) this.#probe(worker, attempt.stop);
@@ -161,7 +162,8 @@ export class AttemptStopper {
       atMs: clock.monotonicMs(),
       probed: false,
       blocks: false,
-      early: attempt.prefetched || attempt.unread,
+      early: attempt.prefetched || attempt.unread || !attempt.flushed,
+      unnamed: false,
     };
     holdings.get(workerId)?.stop(attempt, stop);
     const worker = pool.get(workerId);
@@ -169,20 +171,29 @@ export class AttemptStopper {
     this.#ask(worker, attempt, stop);
   }
 
-  #ask(worker: Worker, { ref }: Attempt, stop: StopRequest): void {
+  #ask(worker: Worker, { ref, confirmed }: Attempt, stop: StopRequest): void {
     if (!worker.sdk.traits.stopChannel) this.#block(worker, stop);
+    stop.unnamed = !confirmed;
+    this.signal(worker, ref.jobId);
+  }
+
+  /** Asks a second time if the worker has named the job since: a stop that it read before the job had no effect. */
+  #askAgain(worker: Worker, { ref, confirmed }: Attempt, stop: StopRequest): void {
+    if (!stop.unnamed || !confirmed) return;
+    stop.unnamed = false;
     this.signal(worker, ref.jobId);
   }
 
   /**
    * Returns true if the job is still prefetched: the worker cannot handle a stop before it begins the job, so
-   * everything waits until then. An attempt that the worker has not read does not wait, because it may never be read.
+   * everything waits until then. An attempt whose answer is still being written, or that the worker has not read, does
+   * not wait, because it may never be read. It is only asked to stop later.
    */
   #isEarly(worker: Worker, attempt: Attempt, now: number): boolean {
     const stop = attempt.stop!;
     if (!stop.early) return false;
     if (attempt.prefetched) return true;
-    if (attempt.unread) return false;
+    if (attempt.unread || !attempt.flushed) return false;
     stop.early = false;
     stop.atMs = now;
     this.#ask(worker, attempt, stop);

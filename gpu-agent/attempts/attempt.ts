@@ -19,8 +19,13 @@ export interface StopRequest {
   probed: boolean;
   /** The worker cannot receive the stop, or does not obey. It gets nothing new until the attempt has ended. */
   blocks: boolean;
-  /** The attempt was prefetched at the time of the request: the worker must be notified when it begins. */
+  /**
+   * The attempt was prefetched, or its answer was still being written, at the time of the request: the worker must be
+   * asked once it can know the job.
+   */
   early: boolean;
+  /** The worker was asked before it had named the job, so it may have read the stop first. It is asked again then. */
+  unnamed: boolean;
 }
 
 export class Attempt {

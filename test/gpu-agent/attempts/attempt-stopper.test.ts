@@ -58,3 +58,31 @@ t.test('a stop of what the agent has ended itself reaches the worker, unless it 
   await agent.give(agent.refOf('job', 'w', 3));
   t.same(agent.openStopPoll('w'), []);
 });
+
+t.test('a stop that comes with its job is sent after it', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  const ref = agent.refOf('job', 'w');
+  const given = agent.give(ref);
+  agent.stopper.stop([{ ref, reason: '' }]);
+  t.same(agent.holdings.of('w').jobsToStop, [], 'the answer with the job is still being written');
+  await given;
+  agent.stopper.pass();
+  t.same(agent.openStopPoll('w'), ['job']);
+});
+
+t.test('a stop that the worker may have read before its job is sent again when the worker names the job', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  const [ref, worker] = [agent.refOf('job', 'w'), agent.pool.get('w')!];
+  await agent.give(ref);
+  agent.stopper.stop([{ ref, reason: '' }]);
+  t.same(agent.openStopPoll('w'), ['job']);
+  agent.stopper.pass();
+  t.same(agent.holdings.of('w').jobsToStop, [], 'it has not named the job');
+  agent.evidence.listed(worker, new Set(['job']));
+  agent.stopper.pass();
+  t.same(agent.openStopPoll('w'), ['job']);
+  agent.stopper.pass();
+  t.same(agent.holdings.of('w').jobsToStop, [], 'once');
+});
