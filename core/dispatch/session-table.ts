@@ -24,6 +24,8 @@ interface SessionTableOptions {
 export class SessionTable extends LoopService {
   readonly #options: SessionTableOptions;
   readonly #sessions = new Map<string, LiveSession>();
+  /** Sessions whose hello has not come yet. */
+  readonly #nameless = new Set<LiveSession>();
   /** Work that continues after a session's end. */
   readonly #endings = new Set<Promise<void>>();
   #off: () => void = () => undefined;
@@ -43,7 +45,7 @@ export class SessionTable extends LoopService {
   /** Ends all sessions normally; their agents reconnect to another replica or to the next process. */
   protected override async onStop(): Promise<void> {
     this.#off();
-    for (const session of this.#sessions.values())
+    for (const session of [...this.#sessions.values(), ...this.#nameless])
       session.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     await super.onStop();
     while (this.#endings.size > 0) await Promise.all(this.#endings);
@@ -52,6 +54,16 @@ export class SessionTable extends LoopService {
   /** True if new sessions are rejected. */
   get closed(): boolean {
     return this.ending.aborted;
+  }
+
+  /** Adds a session whose hello has not come yet. */
+  begin(session: LiveSession): void {
+    this.#nameless.add(session);
+  }
+
+  /** Records that the hello of a session has come, or that the session has ended without one. Idempotent. */
+  greeted(session: LiveSession): void {
+    this.#nameless.delete(session);
   }
 
   /** Adds a session for its machine and ends the previous one. Idempotent. */
@@ -87,8 +99,11 @@ export class SessionTable extends LoopService {
   /** Closes sessions that have fallen silent. */
   protected override async pass(): Promise<void> {
     const silentSince = this.#options.clock.monotonicMs() - SILENCE_MS_MAX;
-    for (const session of this.#sessions.values()) {
-      if (session.lastSeenAtMs < silentSince) session.close('the agent stopped answering', SessionEndReason.LEASE_OVER);
-    }
+    const closeSilent = (sessions: Iterable<LiveSession>, text: string): void => {
+      for (const session of sessions)
+        if (session.lastSeenAtMs < silentSince) session.close(text, SessionEndReason.LEASE_OVER);
+    };
+    closeSilent(this.#sessions.values(), 'the agent stopped answering');
+    closeSilent(this.#nameless, 'the agent sent no hello');
   }
 }

@@ -57,6 +57,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#key = key;
     this.#lastSeenAtMs = context.clock.monotonicMs();
     this.#outbox = new SessionOutbox(stream, context.clock);
+    context.table.begin(this);
     this.#heartbeat = new SessionHeartbeat({
       ...context,
       key,
@@ -120,6 +121,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#lastSeenAtMs = this.#context.clock.monotonicMs();
     if (this.#state === 'open') return this.#handle(message);
     if (this.#state === 'closed' || this.#joined) return;
+    this.#context.table.greeted(this);
     this.#stream.pause();
     this.#joined = this.#join(message)
       .then(() => {
@@ -289,6 +291,7 @@ export class Session implements AssignmentSink, LiveSession {
   #end(): void {
     const opened = this.#machineId !== '';
     this.#state = 'closed';
+    this.#context.table.greeted(this);
     this.#outbox.drop();
     this.#inbox.close();
     this.#workers?.end();
