@@ -79,6 +79,9 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
         })
         .on('end', () => reply.end(`${bytes}`));
     }
+    // Each piece as it arrives.
+    case '/echo':
+      return request.pipe(reply);
     // As fast as it is read.
     case '/flow': {
       let flowed = 0;
