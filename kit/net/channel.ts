@@ -3,8 +3,8 @@
  * all connections between Slipway's processes belong here and nowhere else.
  */
 
+import type { Socket } from 'node:net';
 import type {
-  ChannelCredentials,
   ChannelOptions,
   ClientOptions,
   Interceptor,
@@ -13,12 +13,12 @@ import type {
   ServiceDefinition,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { ChannelCredentials, credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { PartVersion } from '@slipway/kit/host/part-version';
 import { userAgentOf } from '@slipway/kit/host/part-version';
 import { MESSAGE_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
-import { systemClock } from '../time/clock.ts';
+import { backgroundClock, systemClock } from '../time/clock.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import { parseAddress } from './address.ts';
 import { listenFault } from './listen-fault.ts';
@@ -118,7 +118,9 @@ export function networkTransport(part?: PartVersion): Transport {
       const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
       return new Constructor(
         target,
-        secure ? (tls ?? new TlsSource()).credentials(systemClock) : credentials.createInsecure(),
+        new AnsweringCredentials(
+          secure ? (tls ?? new TlsSource()).credentials(systemClock) : credentials.createInsecure(),
+        ),
         {
           ...CHANNEL_OPTIONS,
           ...named,
@@ -144,4 +146,49 @@ export function callMetadata(apiKey: string, options?: MetadataOptions): Metadat
   const metadata = new Metadata(options);
   if (apiKey !== '') metadata.set('authorization', `Bearer ${apiKey}`);
   return metadata;
+}
+
+type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
+
+/**
+ * Credentials whose connections end unless the server sends something soon. grpc-js pings a connection only after the
+ * server's first message, and waits for that without an end: a host that froze after it had accepted the connection,
+ * and was then reset, would never be reached again by a channel that waits for it.
+ */
+class AnsweringCredentials extends ChannelCredentials {
+  readonly #credentials: ChannelCredentials;
+
+  constructor(credentials: ChannelCredentials) {
+    super();
+    this.#credentials = credentials;
+  }
+
+  _isSecure(): boolean {
+    return this.#credentials._isSecure();
+  }
+
+  _equals(other: ChannelCredentials): boolean {
+    return this === other;
+  }
+
+  _createSecureConnector(...parts: Parameters<ChannelCredentials['_createSecureConnector']>): Connector {
+    const connector = this.#credentials._createSecureConnector(...parts);
+    return {
+      connect: (socket) => {
+        endSilent(socket);
+        return connector.connect(socket);
+      },
+      waitForReady: () => connector.waitForReady(),
+      getCallCredentials: () => connector.getCallCredentials(),
+      destroy: () => connector.destroy(),
+    };
+  }
+}
+
+/** Destroys a connection on which nothing has arrived within the wait for a ping's answer. */
+function endSilent(socket: Socket): void {
+  const timer = backgroundClock.after(LINK_TIMERS.pingAnswerMs, () => {
+    if (socket.bytesRead === 0) socket.destroy(new Error('the server accepted the connection, but sent nothing'));
+  });
+  socket.once('close', () => timer.cancel());
 }

@@ -75,6 +75,7 @@ t.test('an agent leaves a core that does not answer, before and after its hello'
   const { address, target, open } = await startAddress(t);
   const { machineId } = await startRealAgent(t, core, { SLIPWAY_CORE_ADDRESS: address });
   await waitFor('connections', () => open.size > 0);
+  const silent = [...open];
   target.port = mute.port;
   await waitFor('a hello that is not answered', () => mute.hellos.length > 0, WAIT_MS_MAX);
   t.match(mute.hellos[0], { hello: { machine: { id: machineId } } });
@@ -89,4 +90,5 @@ t.test('an agent leaves a core that does not answer, before and after its hello'
     },
     WAIT_MS_MAX,
   );
+  await waitFor('its first connections to be closed', () => silent.every(({ destroyed }) => destroyed), WAIT_MS_MAX);
 });
