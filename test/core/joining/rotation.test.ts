@@ -1,5 +1,5 @@
 // test: postgres
-/** The installation's authority is exchanged, and certificates are renewed, under sessions that go on. */
+/** The installation's authority is exchanged, and certificates are renewed, under a session with jobs and streams. */
 
 import { IdentityFiles } from '@slipway/gpu-agent/identity/identity-files';
 import { Joining } from '@slipway/gpu-agent/identity/joining';
@@ -12,10 +12,12 @@ import { DAY_MS } from '@slipway/kit/tls/authority';
 import { AuthorityChange, CreateJoinTokenRequest, JoinServiceClient } from '@slipway/proto/gen/slipway/v1/join_service';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import type { ScriptedAgent } from '../../helpers/grpc/scripted-agent.ts';
 import { digestAt, serialAt } from '../../helpers/net/authority-at.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
+import { sendChunks, startStreams } from './streams-meanwhile.ts';
 
 t.setTimeout(600_000);
 
@@ -74,10 +76,11 @@ t.test('the authority and all certificates are exchanged', async (t) => {
   });
   await joining.join(MACHINE, new AbortController().signal);
   const tls = new TlsSource(files.tls(NO_FILES, false));
-  const agent = await core.joinAgent(
-    { machineId: MACHINE, agentKey: '', tls },
+  const agent: ScriptedAgent = await core.joinAgent(
+    { machineId: MACHINE, agentKey: '', tls, onAssignment: sendChunks(() => agent) },
     { ...core.replicas[0]!, address: secureAddress },
   );
+  const streams = await startStreams(t, core);
   const first = await digestAt(secureAddress);
 
   await t.test('a machine renews its certificate in the last third', async (t) => {
@@ -128,6 +131,8 @@ t.test('the authority and all certificates are exchanged', async (t) => {
     t.match(await by(files.tls(NO_FILES, false), 'renewCertificate'), { certificate: {} });
     t.equal(agent.end, undefined, 'its session went on all the time');
   });
+
+  await t.test('meanwhile jobs ran and streamed', () => streams.stop());
 
   await t.test('an offline machine is left behind by force only, and joins again', async (t) => {
     await change(AuthorityChange.ROTATE);
