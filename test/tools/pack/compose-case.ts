@@ -1,13 +1,12 @@
 /** deploy/compose.yaml from nothing, by podman-compose: the line that it prints gets its answer. */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { copyFileSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { requireDeclared } from '../../helpers/declared.ts';
 import { quietPort } from '../../helpers/net/ports.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { serveEngine } from './engine-socket.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const COMPOSE = join(root, '.slipway-test/podman-compose/bin/podman-compose');
@@ -35,13 +34,7 @@ export async function composeCase(t: Test, { folder, env, podman, base, version,
     for (const part of parts) await podman('tag', part, `localhost/slipway-${part}:${version}`);
     await buildPostgres(at('postgres-image'), base, podman);
     const socket = at('podman.sock');
-    const engine = spawn('podman', ['system', 'service', '--time=0', `unix://${socket}`], { env, stdio: 'ignore' });
-    const ended = once(engine, 'exit');
-    t.teardown(async () => {
-      engine.kill();
-      await ended;
-    });
-    await waitFor('the engine to listen', () => existsSync(socket));
+    await serveEngine(t, socket, env);
     mkdirSync(at('agent-data'));
     const names = ['', '_FACADE_1', '_FACADE_2', '_CORE', '_DATABASE', '_AGENT_METRICS'];
     const ports: Record<string, string> = {};

@@ -24,6 +24,7 @@ import { ENVOY } from '../../helpers/system/edge.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { allInOneCase } from './all-in-one-case.ts';
 import { composeCase, POSTGRES_PROGRAMS } from './compose-case.ts';
+import { joinCase } from './join-case.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const MIB = 1024 * 1024;
@@ -188,6 +189,12 @@ t.test('images', { skip: podmanSkip }, async (t) => {
     });
     const answer = await fetch(`http://127.0.0.1:${listen}/readyz`);
     t.equal(answer.status, 200, 'from the edge to the facade');
+    const { accountId } = await call(clients.access, 'createAccount', { name: 'images' }, rootKey);
+    const owner = await call(clients.keys, 'createKey', { ...fields, scope: KeyScope.ALL, accountId }, rootKey);
+    await joinCase(t, {
+      ...{ folder, env, podman, version },
+      cli: { ...coreAddress, SLIPWAY_API_KEY: owner.secret },
+    });
     await podman('stop', '--time=60', 'edge', 'facade', 'agent', 'core');
     for (const part of PARTS)
       t.equal(await podman('inspect', '--format={{.State.ExitCode}}', part), '0', `${part} stops in order`);
