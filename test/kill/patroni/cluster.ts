@@ -19,6 +19,9 @@ const root = join(import.meta.dirname, '../../..');
 const BIN = join(root, '.slipway-test/patroni/bin');
 /** By its interpreter: the first line of a copied program names the folder that it was made in. */
 const PATRONI = [join(BIN, 'python'), join(BIN, 'patroni')] as const;
+const SHIPPED = join(root, 'deploy/patroni');
+/** Seen from a node's folder. */
+const CONFIG = '../patroni.yml';
 const POSTGRESQL = '/usr/lib/postgresql';
 const PASSWORD = 'failover-of-a-test';
 const ASK_MS = 1_000;
@@ -28,8 +31,6 @@ const START_MS_MAX = 180_000;
 const LIMITS = {
   /** None decides what happens, however slow the machine is. */
   patient: { ttl: 300, retry_timeout: 60 },
-  /** A primary that falls silent is replaced, and no loss of etcd is seen where the machine is only slow. */
-  replacing: { ttl: 20, retry_timeout: 9 },
 };
 // Processes are killed, never the machine: the kernel keeps what they wrote.
 const PARAMETERS = {
@@ -47,6 +48,8 @@ export interface Place {
 interface ClusterOptions {
   /** Default: all settings are those of deploy/patroni. */
   limits?: keyof typeof LIMITS;
+  /** Seconds after which deploy/patroni/silent_primary.py replaces a silent primary. Default: it does not run. */
+  silentSeconds?: number;
   /** Places of etcd and of the two nodes. Default: this host. */
   places?: readonly Place[];
 }
@@ -98,7 +101,7 @@ async function startEtcd(t: Test, folder: string, { address, inside }: Place): P
   return client;
 }
 
-interface NodeParts {
+interface NodeParts extends Pick<ClusterOptions, 'silentSeconds'> {
   folder: string;
   /** host:port of etcd. */
   etcd: string;
@@ -116,11 +119,13 @@ export class Node {
   readonly #home: string;
   readonly #inside: readonly string[];
   readonly #env: Record<string, string | undefined>;
-  #child: ChildProcess | undefined;
-  /** The last lines of Patroni. */
+  readonly #silentSeconds: number | undefined;
+  /** Patroni, and the program that watches the primary. */
+  #children: ChildProcess[] = [];
+  /** Their last lines. */
   log = '';
 
-  constructor(name: string, ports: [number, number], { folder, etcd, place }: NodeParts) {
+  constructor(name: string, ports: [number, number], { folder, etcd, place, silentSeconds }: NodeParts) {
     const [port, api] = ports;
     const { address, inside } = place;
     const bin = join(POSTGRESQL, readdirSync(POSTGRESQL).sort().at(-1)!, 'bin');
@@ -129,6 +134,7 @@ export class Node {
     this.api = `http://${address}:${api}`;
     this.host = `${address}:${port}`;
     this.#inside = inside;
+    this.#silentSeconds = silentSeconds;
     this.#home = join(folder, name);
     this.#env = {
       PATH: process.env['PATH'],
@@ -152,15 +158,22 @@ export class Node {
   }
 
   start(): void {
+    this.#children = [this.#spawn([...PATRONI, CONFIG])];
+    if (this.#silentSeconds === undefined) return;
+    const script = join(SHIPPED, 'silent_primary.py');
+    this.#children.push(this.#spawn([PATRONI[0], script, '--silent', `${this.#silentSeconds}`, CONFIG]));
+  }
+
+  #spawn(command: readonly string[]): ChildProcess {
     const user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
-    const [program = '', ...args] = [...this.#inside, ...user, ...PATRONI, '../patroni.yml'];
+    const [program = '', ...args] = [...this.#inside, ...user, ...command];
     const options = { env: this.#env, cwd: this.#home, stdio: ['ignore', 'pipe', 'pipe'] } as const;
     const child = spawn(program, args, options as never) as ChildProcess;
     for (const stream of [child.stdout!, child.stderr!])
       stream.on('data', (part: Buffer) => {
         this.log = (this.log + String(part)).slice(-6_000);
       });
-    this.#child = child;
+    return child;
   }
 
   async role(): Promise<string> {
@@ -186,12 +199,12 @@ export class Node {
 
   /** Signals Patroni alone. */
   signalPatroni(signal: NodeJS.Signals): void {
-    this.#child!.kill(signal);
+    this.#children[0]!.kill(signal);
   }
 
   /** Signals all of them, as if the host was gone or stood still. */
   signalAll(signal: NodeJS.Signals): void {
-    for (const each of descendants(this.#child?.pid ?? 0)) kill(each.pid, signal);
+    for (const { pid } of this.#children) for (const each of descendants(pid ?? 0)) kill(each.pid, signal);
     try {
       this.signalDatabase(signal);
     } catch {
@@ -210,7 +223,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
 
 /** Writes the configuration of both nodes: the one in deploy, with other limits if they are given. */
 function writeConfig(file: string, limits: ClusterOptions['limits']): void {
-  const shipped = readFileSync(join(root, 'deploy/patroni/patroni.yml'), 'utf8');
+  const shipped = readFileSync(join(SHIPPED, 'patroni.yml'), 'utf8');
   const config = parse(shipped) as PatroniFile;
   const { dcs, initdb } = config.bootstrap;
   if (limits) {
@@ -222,14 +235,20 @@ function writeConfig(file: string, limits: ClusterOptions['limits']): void {
 }
 
 /** Starts all of it. Resolves when there are a primary and a synchronous standby. */
-export async function startCluster(t: Test, { limits, places = [HERE, HERE, HERE] }: ClusterOptions = {}) {
+export async function startCluster(t: Test, options: ClusterOptions = {}) {
+  const { limits, places = [HERE, HERE, HERE] } = options;
   const folder = await openFolder(t, limits ? await placeOf(QUICK) : tmpdir());
   const [etcdPlace, ...nodePlaces] = places;
   const etcd = await startEtcd(t, folder, etcdPlace!);
   writeConfig(join(folder, 'patroni.yml'), limits);
   const nodes: Node[] = [];
   for (const [index, place] of nodePlaces.entries()) {
-    const node = new Node(`db-${index + 1}`, [await quietPort(), await quietPort()], { folder, etcd, place });
+    const node = new Node(`db-${index + 1}`, [await quietPort(), await quietPort()], {
+      ...options,
+      folder,
+      etcd,
+      place,
+    });
     nodes.push(node);
     t.teardown(() => {
       if (!t.passing()) t.comment(`${node.name}: ${node.log}`);
@@ -259,6 +278,7 @@ export async function startCluster(t: Test, { limits, places = [HERE, HERE, HERE
     /** Address of a database on whichever node is the primary. */
     url: (name: string): string => `postgres://postgres:${PASSWORD}@${hosts}/${name}?target_session_attrs=primary`,
     /** The same by one host that leads there. */
-    urlAt: (host: string, name: string): string => `postgres://postgres:${PASSWORD}@${host}/${name}`,
+    urlAt: (host: string, name: string): string =>
+      `postgres://postgres:${PASSWORD}@${host}/${name}?target_session_attrs=primary`,
   };
 }
