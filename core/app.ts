@@ -85,7 +85,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
   // agents leave, calls end.
   const early = [endEarly(table), endEarly(loop), resigns] as const;
   const services = [
-    ...(parts.tracing ? [parts.tracing] : []),
+    ...[storage.primaryWatch, parts.tracing].filter((service) => service !== undefined),
     ...parts.engine.services,
     parts.batches.runner,
     parts.alerts,

@@ -5,7 +5,9 @@
  */
 
 import type { Sealer } from '@slipway/kit/host/seal';
+import type { Service } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import { STANDBY_SECONDS } from '../domain/machines/worker.ts';
 import { AccountStore } from './accounts/account-store.ts';
 import { ApiKeyStore } from './accounts/api-key-store.ts';
@@ -69,11 +71,13 @@ import { SuspensionStore } from './scaling/suspension-store.ts';
 import { TrafficStore } from './scaling/traffic-store.ts';
 import type { Database, DatabaseOptions } from './sql/database.ts';
 import { openDatabase } from './sql/database.ts';
+import { asksForPrimary } from './sql/database-hosts.ts';
 import { LostAnswers } from './sql/lost-answers.ts';
 import type { MigratingRelease } from './sql/migrate.ts';
 import { migrate } from './sql/migrate.ts';
 import type { NoticeChannelOptions } from './sql/notice-channel.ts';
 import { NoticeChannel } from './sql/notice-channel.ts';
+import { PrimaryWatch } from './sql/primary-watch.ts';
 import type { ServerAnswers } from './sql/server-answers.ts';
 import { WebhookResultStore } from './webhooks/webhook-result-store.ts';
 import { WebhookStore } from './webhooks/webhook-store.ts';
@@ -93,11 +97,13 @@ export interface Storage {
   prepare(): Promise<void>;
   /** Measures how fast the database server answers. */
   readonly answers: Pick<ServerAnswers, 'limit' | 'listen' | 'missed'>;
+  /** Finds the new primary after a failover, if the URL asks for a primary, and a clock is handed in. */
+  readonly primaryWatch: Service | undefined;
   /** Resolves while the database answers. */
   ping(): Promise<void>;
   /** Opens a channel for short messages between the replicas on this database. */
   openChannel(
-    options: Omit<NoticeChannelOptions, 'url' | 'password' | 'onSilence' | 'answers' | 'lostAnswers'>,
+    options: Omit<NoticeChannelOptions, 'url' | 'password' | 'hosts' | 'onSilence' | 'answers' | 'lostAnswers'>,
   ): NoticeChannel;
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
@@ -107,6 +113,12 @@ export interface Storage {
 interface StoreOptions {
   /** SLIPWAY_STANDBY_SECONDS. Default STANDBY_SECONDS. */
   standbySeconds?: number;
+}
+
+interface StorageOptions {
+  release?: MigratingRelease;
+  clock?: Clock;
+  random?: Random;
 }
 
 /** Stores over an open database. */
@@ -184,11 +196,14 @@ export function openStorage(
   url: string,
   sealer: Sealer,
   logger: Logger,
-  options: Omit<DatabaseOptions, 'logger'> & StoreOptions & { release?: MigratingRelease } = {},
+  options: Omit<DatabaseOptions, 'logger'> & StoreOptions & StorageOptions = {},
 ): Storage {
   const database = openDatabase(url, { ...options, hasTwoKeys: sealer.fingerprints().length > 1, logger });
   const { answers } = database;
+  const { clock, random } = options;
+  const isWatched = clock && random && asksForPrimary(url);
   return {
+    primaryWatch: isWatched ? new PrimaryWatch({ ...database, clock, random, logger }) : undefined,
     stores: makeStores(database, sealer, options),
     answers,
     prepare: async () => {
@@ -203,6 +218,7 @@ export function openStorage(
       new NoticeChannel({
         url,
         password: database.password,
+        hosts: database.hosts,
         onSilence: () => database.cut(),
         answers,
         lostAnswers: new LostAnswers(() => database.connections()),

@@ -8,6 +8,7 @@ import { drizzle, sql as drizzleSql } from '@slipway/drizzle/orm';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { DatabaseHosts } from './database-hosts.ts';
 import type { PasswordReader } from './database-password.ts';
 import { passwordReader } from './database-password.ts';
 import type { ServerAnswersOptions } from './server-answers.ts';
@@ -120,6 +121,8 @@ export interface Database {
   readonly urgent: Pick<Database, 'sql' | 'db'>;
   /** Measures how fast the server answers, on these connections and on all that are opened with it. */
   readonly answers: ServerAnswers;
+  /** The hosts of the URL, with all clients that were opened with it. */
+  readonly hosts: DatabaseHosts;
   /** Returns the password for a new connection. `undefined`: that of the URL. */
   readonly password: PasswordReader | undefined;
   /** Cuts all connections (`cutAll`). */
@@ -188,6 +191,8 @@ interface ConnectOptions {
   answers?: ServerAnswers;
   /** Returns the password for a new connection. Default: that of the URL. */
   password?: PasswordReader | undefined;
+  /** Gets to know the client. */
+  hosts?: DatabaseHosts | undefined;
   /** Called with each notification. Its connection is never closed for being idle. */
   onnotify?: (channel: string, payload: string) => void;
 }
@@ -199,7 +204,7 @@ export function connect(
   max: number,
   logger: Logger,
   settings: Record<string, string> = {},
-  { answers = new ServerAnswers(), password, onnotify }: ConnectOptions = {},
+  { answers = new ServerAnswers(), password, hosts, onnotify }: ConnectOptions = {},
 ): Sql {
   checkPatched();
   const connections = new Map<Socket, OpenConnection>();
@@ -233,6 +238,7 @@ export function connect(
   }) as unknown as Sql;
   CONNECTIONS.set(sql, connections);
   POOL_WAIT_LISTENERS.set(sql, listener);
+  hosts?.add(sql);
   return sql;
 }
 
@@ -260,18 +266,18 @@ export function resumeAll(sql: Sql): void {
   for (const socket of CONNECTIONS.get(sql)!.keys()) socket.resume();
 }
 
-/** Returns how many hosts a URL names, separated by commas. */
-function hostsOf(url: string): number {
-  const [, authority = ''] = /^[a-z]+:\/\/(?:.*@)?([^/?]*)/.exec(url) ?? [];
-  return authority.split(',').length;
+/** Returns the connections of a client that are open now. */
+export function openConnections(sql: Sql): OpenConnection[] {
+  return [...CONNECTIONS.get(sql)!.values()].filter(({ socket }) => !socket.destroyed);
 }
 
 /**
  * Opens the database at a postgres:// URL. Connects on first use, so the first statement fails if the database is down.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  const answers = new ServerAnswers({ ...options, hosts: hostsOf(url) });
-  const shared = { answers, password: passwordReader(options.databaseUrlFile ?? '', url) };
+  const hosts = new DatabaseHosts(url);
+  const answers = new ServerAnswers({ ...options, hosts: hosts.all.length });
+  const shared = { answers, hosts, password: passwordReader(options.databaseUrlFile ?? '', url) };
   const { logger, connectionsMax = 8, hotConnectionsMax = 8 } = options;
   const sql = connect(url, options.hasTwoKeys ? TWO_KEYS_NAME : ONE_KEY_NAME, connectionsMax, logger, LOCKS, shared);
   const hotSettings = { ...HOT_SETTINGS, ...LOCKS };
@@ -285,10 +291,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     urgent: { sql: urgent, db: drizzle(urgent) },
     ...shared,
     cut: () => [sql, hot, urgent].forEach(cutAll),
-    connections: () =>
-      [sql, hot, urgent]
-        .flatMap((pool) => [...CONNECTIONS.get(pool)!.values()])
-        .filter(({ socket }) => !socket.destroyed),
+    connections: () => [sql, hot, urgent].flatMap(openConnections),
     async close() {
       await Promise.all([sql, hot, urgent].map((pool) => pool.end({ timeout: CLOSE_SECONDS_MAX })));
     },

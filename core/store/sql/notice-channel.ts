@@ -9,6 +9,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Sql } from './database.ts';
 import { connect, cutAll } from './database.ts';
+import type { DatabaseHosts } from './database-hosts.ts';
 import type { PasswordReader } from './database-password.ts';
 import type { LostAnswers } from './lost-answers.ts';
 import { textArray } from './pack.ts';
@@ -19,6 +20,8 @@ export interface NoticeChannelOptions {
   url: string;
   /** Returns the password for a new connection. Default: that of the URL. */
   password?: PasswordReader | undefined;
+  /** Gets to know the channel's client. */
+  hosts?: DatabaseHosts;
   /** Called with each message, including this replica's own. */
   onNotice(payload: string): void;
   /**
@@ -87,7 +90,7 @@ export class NoticeChannel extends BaseService {
 
   constructor(options: NoticeChannelOptions) {
     super();
-    const { url, password, onNotice, singletonTasks, onCheck, onSilence, lostAnswers } = options;
+    const { url, password, hosts, onNotice, singletonTasks, onCheck, onSilence, lostAnswers } = options;
     const { answers, clock, random, logger } = options;
     this.#onCheck = onCheck ?? (() => undefined);
     this.#onSilence = onSilence ?? (() => undefined);
@@ -106,7 +109,7 @@ export class NoticeChannel extends BaseService {
     };
     this.#connect = () =>
       connect(url, LISTENER_NAME, 1, logger, settings, {
-        ...{ answers, password },
+        ...{ answers, password, hosts },
         onnotify: hear,
       });
     this.#loop = new Loop({

@@ -1,0 +1,120 @@
+// test: postgres, 20 s
+/**
+ * A primary that falls silent is left for the standby that was promoted, and used again only as a standby. A primary
+ * that works on a long statement is not left.
+ */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDatabase } from '@slipway/core/store/sql/database';
+import { PrimaryWatch } from '@slipway/core/store/sql/primary-watch';
+import { createCluster, postgresProcess } from '@slipway/dev/postgres/postgres';
+import { findPostgres } from '@slipway/dev/postgres/postgres-program';
+import { ProcessLog } from '@slipway/dev/processes/process-log';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import t from 'tap';
+import { Child } from '../../../helpers/child.ts';
+import { QUICK } from '../../../helpers/db/throwaway-postgres.ts';
+import { repointedName } from '../../../helpers/net/repointed-name.ts';
+import { openFolder } from '../../../helpers/open-folder.ts';
+import { logger } from '../../../helpers/system/job-engine.ts';
+import { descendants } from '../../../helpers/system/process-table.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
+
+t.setTimeout(600_000);
+
+/** Longer than this test: neither this limit nor the system's ends a wait for the silent primary. */
+const NEVER_MS = 3_600_000;
+/** Longer than a silence that makes the watch ask, in seconds. */
+const LONG_SECONDS = 5;
+
+/** A primary, and a standby that begins where the primary has begun. */
+async function startPair(t: Test) {
+  const folder = await openFolder(t);
+  const log = new ProcessLog(join(folder, 'postgres.log'));
+  const place = await findPostgres(join(folder, 'primary'));
+  await createCluster(place, 'secret', log, QUICK);
+  const copy = { ...place, dataDir: join(folder, 'standby') };
+  execFileSync('cp', ['-a', place.dataDir, copy.dataDir]);
+  writeFileSync(join(copy.dataDir, 'standby.signal'), '');
+  const [primary, standby] = [place, copy].map((each) => new Child(postgresProcess(each, log, systemClock))) as [
+    Child<number>,
+    Child<number>,
+  ];
+  const signal = (name: NodeJS.Signals): void => {
+    for (const { pid } of descendants(primary.pid)) process.kill(pid, name);
+  };
+  t.teardown(async () => {
+    await primary.kill();
+    await standby.stop();
+  });
+  const [port, standbyPort] = [await primary.start(), await standby.start()];
+  const promote = async (): Promise<void> => {
+    const sql = postgres(`postgres://slipway:secret@127.0.0.1:${standbyPort}/postgres`, { max: 1 });
+    await sql`SELECT pg_promote()`;
+    await sql.end();
+  };
+  return { primary: `127.0.0.1:${port}`, standby: `127.0.0.1:${standbyPort}`, standbyPort, signal, promote };
+}
+
+/** Opens the database, watched. */
+async function openWatched(t: Test, hosts: string) {
+  const url = `postgres://slipway:secret@${hosts}/postgres?target_session_attrs=primary`;
+  const database = openDatabase(url, { logger, databaseAnswerMs: NEVER_MS });
+  const watch = new PrimaryWatch({ ...database, clock: systemClock, random: systemRandom, logger });
+  t.teardown(async () => {
+    await watch.stop();
+    database.cut();
+    await database.close();
+  });
+  await watch.start();
+  const portOf = async (): Promise<number> => {
+    const [row] = await database.sql<{ port: number }[]>`SELECT current_setting('port')::int AS port`;
+    return row!.port;
+  };
+  return { database, portOf };
+}
+
+t.test('several hosts', async (t) => {
+  const pair = await startPair(t);
+  const { database, portOf } = await openWatched(t, `${pair.primary},${pair.standby}`);
+  const pidOf = async (): Promise<number> =>
+    (await database.hot<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`)[0]!.pid;
+  const pid = await pidOf();
+  await database.hot`SELECT pg_sleep(${LONG_SECONDS})`;
+  t.equal(await pidOf(), pid, 'a long statement keeps its connection');
+
+  pair.signal('SIGSTOP');
+  const hanging = pidOf().then(
+    () => 'answered',
+    () => 'cut',
+  );
+  await pair.promote();
+  // This one waits for its connection.
+  const waiting = portOf();
+  t.equal(await hanging, 'cut');
+  t.equal(await waiting, pair.standbyPort, 'a new connection goes to the new primary');
+  t.equal(await portOf(), pair.standbyPort, 'as do later ones');
+  pair.signal('SIGCONT');
+  database.cut();
+  t.equal(await waitFor('a connection', () => portOf()), pair.standbyPort, 'and stay there when the old one wakes up');
+});
+
+t.test('one name that is re-pointed', async (t) => {
+  const pair = await startPair(t);
+  const service = await repointedName(t, pair.primary);
+  const { portOf } = await openWatched(t, service.address);
+  await portOf();
+  pair.signal('SIGSTOP');
+  const hanging = portOf().then(
+    () => 'answered',
+    () => 'cut',
+  );
+  await pair.promote();
+  service.point(pair.standby);
+  t.equal(await hanging, 'cut');
+  t.equal(await waitFor('a connection', () => portOf()), pair.standbyPort);
+  pair.signal('SIGCONT');
+});
