@@ -30,6 +30,7 @@ import { findPostgres } from './postgres/postgres-program.ts';
 import type { LauncherOptions } from './process-plans.ts';
 import { agentPlan, corePlan, facadePlan, httpHost, workerUserSetting } from './process-plans.ts';
 import { ensureCoreRole } from './processes/core-role.ts';
+import { LoadedAhead, PARTS } from './processes/loaded-ahead.ts';
 import { ProcessLog } from './processes/process-log.ts';
 import type { ProcessPlan } from './processes/supervised-process.ts';
 import { SupervisedProcess } from './processes/supervised-process.ts';
@@ -68,6 +69,7 @@ export class Launcher {
   #databaseDir = '';
   #data: DataDir | undefined;
   #claim: FolderClaim | undefined;
+  #ahead: LoadedAhead | undefined;
   #core: CoreServices | undefined;
   #starting: Promise<unknown> = Promise.resolve();
   #watching: Promise<unknown> = Promise.resolve();
@@ -96,6 +98,7 @@ export class Launcher {
     this.#claim?.stopping();
     if (this.#data) removeLocalEnv(this.#data.localEnvFile);
     this.#core?.close();
+    this.#ahead?.stop();
     for (const group of this.#started.toReversed()) await Promise.all(group.map((process) => process.stop()));
     await this.#starting;
     await Promise.all([this.#watching, this.#activity]);
@@ -119,6 +122,8 @@ export class Launcher {
     const prepare = () => prepareHandler(served, data.venvDir, deps);
     const handler = await prepare();
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
+    const parts = PARTS.filter(({ name }) => name !== 'agent' || options.agent);
+    this.#ahead = new LoadedAhead(parts, { root, env: this.#given.env, ...data });
     const databaseUrl = options.databaseUrl ?? (await this.#startPostgres(data, secrets));
     if (options.restoreFile !== undefined)
       await restoreBackup({ file: options.restoreFile, databaseUrl, data, secrets, ...this.#given, ...deps });
@@ -198,7 +203,7 @@ export class Launcher {
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
     const database = { url: databaseUrl, dataDir: this.#databaseDir };
     const [address] = await this.#run([
-      await corePlan({ ...this.#given, onActivity: () => this.#news.give() }, database, data, secrets),
+      await corePlan({ ...this.#given, ahead: this.#ahead, onActivity: () => this.#news.give() }, database, data, secrets),
     ]);
     this.#given.progress.step(`core is up on ${address}`);
     return address!;
@@ -206,8 +211,9 @@ export class Launcher {
 
   async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets, workerUser: string): Promise<string> {
     const { options, progress } = this.#given;
-    const plans = [facadePlan(this.#given, coreAddress, data)];
-    if (options.agent) plans.push(agentPlan(this.#given, coreAddress, data, secrets, workerUser));
+    const given = { ...this.#given, ahead: this.#ahead };
+    const plans = [facadePlan(given, coreAddress, data)];
+    if (options.agent) plans.push(agentPlan(given, coreAddress, data, secrets, workerUser));
     const [ready] = await this.#run(plans);
     const url = ready?.url ?? `http://127.0.0.1:${options.port}`;
     progress.step(`the HTTP facade is up on ${url}${options.agent ? ', the agent has started' : ''}`);

@@ -1,10 +1,10 @@
 /**
- * Collects the garbage that the start of a process left, once, when the process is idle. V8 collects only when
+ * Collects the garbage of the start of a process, and later garbage, when the process is idle. V8 collects only when
  * something is allocated, so an idle process would keep it: core, facade and agent 25 to 50 MiB each.
  */
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { performance } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../time/clock.ts';
 
@@ -16,9 +16,14 @@ const IDLE_MAX = 0.05;
 /** Returns the use of the event loop since a previous reading. Default: performance.eventLoopUtilization. */
 type ReadUtilization = (since?: EventLoopUtilization) => EventLoopUtilization;
 
+/** Time after a collection until the heap is looked at again, in milliseconds, and the growth that is collected. */
+const AGAIN_MS = 300_000;
+const GROWTH_BYTES = 8 * 1024 * 1024;
+
 /**
  * Looks at the event loop until it was idle during a look, then collects. The collection blocks the loop for about
- * 0.1 s, which must never happen under load.
+ * 0.1 s, which must never happen under load. Later it collects again when an idle process has gathered garbage: V8
+ * itself waits until the heap has doubled.
  */
 export function collectWhenIdle(
   clock: Pick<Clock, 'after'>,
@@ -30,5 +35,13 @@ export function collectWhenIdle(
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as (options: object) => void;
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    collectWhenGrown(clock, read, getHeapStatistics().used_heap_size);
+  });
+}
+
+function collectWhenGrown(clock: Pick<Clock, 'after'>, read: ReadUtilization, leftBytes: number): void {
+  clock.after(AGAIN_MS, () => {
+    if (getHeapStatistics().used_heap_size - leftBytes < GROWTH_BYTES) collectWhenGrown(clock, read, leftBytes);
+    else collectWhenIdle(clock, read);
   });
 }
