@@ -1,4 +1,4 @@
-/** Builds an image from a folder, and pushes it or leaves it in the engine of this machine. */
+/** Builds an image from a folder, and pushes it or leaves it in the engine that built it. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -11,8 +11,10 @@ import { BASE_DEFAULT, planOf } from './containerfile.ts';
 
 /** Options of the build. */
 export interface BuildOptions {
-  /** Repository to push to, without a tag. Absent: the image stays in the engine of this machine. */
+  /** Repository to push to, without a tag. Absent: the image stays in the engine that built it. */
   push?: string;
+  /** Address of the engine that builds. Absent: the engine of this machine. */
+  on?: string;
   /** Image that a handler without a Containerfile is added to. */
   base?: string;
 }
@@ -48,7 +50,7 @@ export function nameOfFolder(cli: Cli, folder: string): string {
 export async function buildImage(
   cli: Cli,
   folder: string,
-  { push, base = BASE_DEFAULT, type = EndpointType.QB }: BuildOptions & { type?: EndpointType },
+  { push, on, base = BASE_DEFAULT, type = EndpointType.QB }: BuildOptions & { type?: EndpointType },
 ): Promise<string> {
   const { config, output } = cli;
   const path = resolve(config.workingDir, folder);
@@ -58,8 +60,8 @@ export async function buildImage(
   if (push !== undefined && /[:@][^/]*$/.test(push))
     throw new UsageError('--push takes a repository without a tag, as registry.example/me/ocr.');
   const plan = planOf(path, base, type === EndpointType.LB ? type : EndpointType.QB);
-  const engine = await findEngine(cli);
-  output.note(`Building ${folder} ${plan.about}, with ${engine}.`);
+  const engine = await findEngine(cli, on);
+  output.note(`Building ${folder} ${plan.about}, with ${engine.where}.`);
   const built = await withFiles(plan, (file, idFile) =>
     runEngine(cli, engine, ['build', '--iidfile', idFile, '--file', file, path], { what: `building ${folder}` }),
   );
@@ -67,7 +69,7 @@ export async function buildImage(
   const image = `${push ?? `localhost/${name}`}:${id.slice(0, ID_LENGTH)}`;
   await runEngine(cli, engine, ['tag', id, image], { what: `naming ${image}` });
   if (push === undefined) {
-    output.note(`${image} is in ${engine} of this machine only. Machines elsewhere need --push REPOSITORY.`);
+    output.note(`${image} is in ${engine.where} only. Machines elsewhere need --push REPOSITORY.`);
     return image;
   }
   await runEngine(cli, engine, ['push', image], { what: `pushing ${image}` });

@@ -1,29 +1,51 @@
-/** The container engine of this machine, by its program: Podman or Docker. */
+/** A container engine, used through its program: Podman or Docker, of this machine or of another one. */
 import { spawn } from 'node:child_process';
 import { printable } from '@slipway/kit/log/printable';
 import type { Cli } from '../cli.ts';
 import { RejectedError, UsageError } from '../failures.ts';
 
-/** Programs in the order in which they are tried. */
-const PROGRAMS = ['podman', 'docker'];
+/** Programs in the order in which they are tried, each with its option for the address of an engine elsewhere. */
+const PROGRAMS = { podman: '--url', docker: '--host' } as const;
+/** Addresses that both programs take. SSH checks who may use the engine of another machine. */
+const ADDRESS = /^(ssh:\/\/[^\s/]+(\/\S*)?|unix:\/\/\/\S+)$/;
 /** Last lines of a failed run that are shown, and most characters of each. */
 const LINES_MAX = 20;
 const LINE_LENGTH_MAX = 400;
 
-/** Returns the first program that is installed and works. Throws UsageError. */
-export async function findEngine(cli: Cli): Promise<string> {
-  for (const program of PROGRAMS) {
-    const works = await runEngine(cli, program, ['version'], { what: `asking ${program}` }).then(
-      () => true,
-      (error: unknown) => {
-        if (cli.stopping.aborted) throw error;
-        return false;
-      },
-    );
-    if (works) return program;
+/** An engine that works. */
+export interface Engine {
+  /** Its program. */
+  program: keyof typeof PROGRAMS;
+  /** Where it is, for people: `podman of this machine`. */
+  where: string;
+  /** Arguments before each command. */
+  args: readonly string[];
+}
+
+/**
+ * Returns the engine of the first program that is installed and reaches one. `address`: ssh:// or unix:// of an engine
+ * elsewhere; default: that of this machine. Throws UsageError.
+ */
+export async function findEngine(cli: Cli, address?: string): Promise<Engine> {
+  if (address !== undefined && !ADDRESS.test(address))
+    throw new UsageError('--on takes ssh://USER@MACHINE, with the path of its socket for Podman, or unix:///SOCKET.');
+  const faults: string[] = [];
+  for (const program of Object.keys(PROGRAMS) as Engine['program'][]) {
+    const args = address === undefined ? [] : [PROGRAMS[program], address];
+    const where = `${program} ${address === undefined ? 'of this machine' : `at ${address}`}`;
+    const engine = { program, where, args };
+    try {
+      await runEngine(cli, engine, ['version'], { what: `asking ${where}` });
+      return engine;
+    } catch (error) {
+      if (cli.stopping.aborted) throw error;
+      faults.push((error as Error).message);
+    }
   }
+  if (address !== undefined)
+    throw new RejectedError([`Neither Podman nor Docker reaches an engine at ${address}.`, ...faults].join('\n'));
   throw new UsageError(
-    'A folder is built with Podman or Docker, and neither works here. Install one, or give --image.',
+    'A folder is built with Podman or Docker, and neither works here. Install one, or give --image or --on.',
   );
 }
 
@@ -33,12 +55,12 @@ export async function findEngine(cli: Cli): Promise<string> {
  */
 export async function runEngine(
   { config, output, stopping }: Cli,
-  program: string,
+  { program, args: first }: Engine,
   args: readonly string[],
   { what }: { what: string },
 ): Promise<string> {
   stopping.throwIfAborted();
-  const child = spawn(program, args, { cwd: config.workingDir, env: config.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, [...first, ...args], { cwd: config.workingDir, env: config.env, stdio: ['ignore', 'pipe', 'pipe'] });
   const stop = (): void => {
     child.kill();
   };

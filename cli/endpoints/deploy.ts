@@ -47,7 +47,7 @@ export function addDeploy(program: Command, cli: Cli): void {
     description:
       'Make an endpoint from an image or a folder, or change the one of this --name, whose workers are then replaced ' +
       'without a gap. A folder has a Containerfile, or a handler.py (of HTTP servers: app.py) with its ' +
-      'requirements.txt; Podman or Docker builds it here; its test_input.json or test_request.json becomes the ' +
+      'requirements.txt; Podman or Docker builds it here, or on the machine of --on; its test_input.json or test_request.json becomes the ' +
       'example of the endpoint. With --input, run a job on it and show its result. A command for the image follows --.',
     examples: [
       'deploy ./ocr --push registry.example/me/ocr --input @ocr/test_input.json',
@@ -58,7 +58,8 @@ export function addDeploy(program: Command, cli: Cli): void {
   })
     .option('--name <name>', 'name of the endpoint; default: name of the image or folder')
     .option('--image <image>', 'container image; without one the command runs on the host, where that is allowed')
-    .option('--push <repository>', 'push the image of a folder there; default: it stays in the engine of this machine')
+    .option('--push <repository>', 'push the image of a folder there; default: it stays in the engine that built it')
+    .option('--on <address>', 'build in the engine of another machine: ssh://root@gpu-1/run/podman/podman.sock')
     .option('--base <image>', `base of a folder without a Containerfile; default ${BASE_DEFAULT}`)
     .option('--registry-auth <name>', 'credentials for its registry, by name or id')
     .option('-i, --input <json>', 'then run a job with this input: a JSON object, @FILE, or - for stdin');
@@ -107,8 +108,9 @@ async function releaseOf(cli: Cli, words: string[], options: DeployOptions): Pro
   if (options.image !== undefined || !isFolder(cli, folder)) {
     if (folder !== undefined && options.image === undefined && isPath(folder) && !isThere(cli, folder))
       throw new UsageError(`There is no folder ${folder}.`);
-    if (options.push === undefined && options.base === undefined) return release(cli, words, options);
-    throw new UsageError('--push and --base are for a folder: slipway deploy FOLDER.');
+    if ([options.push, options.base, options.on].every((option) => option === undefined))
+      return release(cli, words, options);
+    throw new UsageError('--push, --on and --base are for a folder: slipway deploy FOLDER.');
   }
   const name = options.name ?? nameOfFolder(cli, folder);
   // Read first, because a build may take minutes.

@@ -65,7 +65,7 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
     });
     t.match(await cli.run('deploy', '--push', 'a/b', 'true'), {
       code: 2,
-      stderr: /--push and --base are for a folder/,
+      stderr: /--push, --on and --base are for a folder/,
     });
     t.match(await cli.run('deploy', './ocr', '--push', 'r.example/a:1'), {
       code: 2,
@@ -181,13 +181,35 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
     }
   });
 
+  await t.test('the engine of another machine, by its address', async (t) => {
+    const address = `unix://${podman.socket}`;
+    const on = ['--on', address, ...settings];
+    t.match(await cli.run('deploy', './ocr', '--on', 'gpu-1'), { code: 2, stderr: /--on takes ssh:\/\/USER@MACHINE/ });
+    t.match(await cli.run('deploy', './ocr', '--on', `${address}.none`), {
+      code: 1,
+      stderr: /Neither Podman nor Docker reaches an engine at unix:/,
+    });
+    write('handler.py', 'print("there")\n');
+    const { code, stderr } = await cli.run('deploy', './ocr', '--name', 'there', ...on);
+    t.equal(code, 0, stderr);
+    t.ok(stderr.includes(`is in podman at ${address} only.`), stderr);
+    const made = (await endpoints()).find(({ name }) => name === 'there')!;
+    const { imageName } = made.template!;
+    t.match(
+      await podman.cli('--url', address, 'image', 'inspect', '--format', '{{.Config.Cmd}}', imageName),
+      'handler.py',
+    );
+    t.match(await cli.run('deploy', './ocr', ...push, ...on), { code: 0, stderr: /Pushed / });
+    await call(core.clients.endpoints, 'deleteEndpoint', { id: made.id, stopWorkers: true }, core.key);
+  });
+
   await t.test('a registry that rejects the login', async (t) => {
     writeFileSync(authFile, '{}');
     write('handler.py', 'print("third")\n');
     const { code, stderr } = await cli.run('deploy', './ocr', ...push, ...settings);
     t.equal(code, 1);
     t.match(stderr, /podman failed, pushing /);
-    t.match((await endpoints()).map(({ version }) => version).toSorted(), [0, 1, 1], 'nothing was released');
+    t.match((await endpoints()).map(({ version }) => version).toSorted(), [0, 1, 2], 'nothing was released');
   });
 
   await t.test('two folders of the same name at once: each endpoint gets its own image', async (t) => {
