@@ -203,7 +203,12 @@ export class Launcher {
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
     const database = { url: databaseUrl, dataDir: this.#databaseDir };
     const [address] = await this.#run([
-      await corePlan({ ...this.#given, ahead: this.#ahead, onActivity: () => this.#news.give() }, database, data, secrets),
+      await corePlan(
+        { ...this.#given, ahead: this.#ahead, onActivity: () => this.#news.give() },
+        database,
+        data,
+        secrets,
+      ),
     ]);
     this.#given.progress.step(`core is up on ${address}`);
     return address!;

@@ -60,7 +60,11 @@ export async function runEngine(
   { what }: { what: string },
 ): Promise<string> {
   stopping.throwIfAborted();
-  const child = spawn(program, [...first, ...args], { cwd: config.workingDir, env: config.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, [...first, ...args], {
+    cwd: config.workingDir,
+    env: config.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const stop = (): void => {
     child.kill();
   };

@@ -2,7 +2,7 @@
 
 import { printable } from '@slipway/kit/log/printable';
 import type { Gpu, GpuLoad, Machine, Worker } from '@slipway/proto/gen/slipway/v1/machine';
-import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
+import { GpuHandover, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineDrain, MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { enumName } from '@slipway/proto/wire/enum-name';
 import { ago, count, memory, roughly } from '../output/words.ts';
@@ -71,10 +71,16 @@ export function loadText(load: GpuLoad | undefined): string {
     .join(', ');
 }
 
-/** Returns the use of processors, memory and GPUs by a worker: `0.5 CPU, 312 MiB; GPU 87 %, 61 GiB`. */
-export function workerLoadText({ load, gpuLoads }: Worker): string {
+/**
+ * Returns the use of processors, memory and GPUs by a worker: `0.5 CPU, 312 MiB; GPU 87 %, 61 GiB`. Says so of a ready
+ * worker whose processors and memory are not measured, as in Kubernetes without a metrics server.
+ */
+export function workerLoadText({ load, gpuLoads, state, standbyLevel }: Worker): string {
   const { processors, memoryUsedMib = 0 } = load ?? {};
-  const own = [processors === undefined ? '' : `${processors.toFixed(1)} CPU`, memory(memoryUsedMib)];
+  const runs = state === WorkerState.READY && standbyLevel === StandbyLevel.UNSPECIFIED;
+  const own = load
+    ? [processors === undefined ? '' : `${processors.toFixed(1)} CPU`, memory(memoryUsedMib)]
+    : [runs ? 'CPU not measured' : ''];
   const gpus = gpuLoads.map((each) => loadText({ ...each, temperatureCelsius: undefined }));
   return [own.filter(Boolean).join(', '), ...gpus.filter(Boolean).map((text) => `GPU ${text}`)]
     .filter(Boolean)

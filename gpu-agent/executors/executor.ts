@@ -111,6 +111,13 @@ export interface WorkloadStats {
   cpuMicros: number;
 }
 
+/** What a workload uses, as the system that runs it measures it. */
+export interface WorkloadUse {
+  /** Processors in use, averaged over a short time. */
+  processors: number;
+  memoryUsedMib: number;
+}
+
 /** A started workload. None of its methods throws or rejects once it has ended; `ended` reports the end. */
 export interface RunningWorkload {
   /** Resolves once the workload no longer runs and all of its output was received. Never rejects. */
@@ -127,6 +134,11 @@ export interface RunningWorkload {
   thaw(): Promise<void>;
   /** Returns all of its processes, by their ids on this host. Empty if they cannot be seen. */
   pids(): Promise<number[]>;
+  /**
+   * Returns what it uses, where its processes cannot be seen but their system measures them. `undefined`: not known.
+   * Default: not known.
+   */
+  use?(): Promise<WorkloadUse | undefined>;
   /** Reads its use of resources. `undefined` if it has ended, or if its executor has no statistics. */
   stats(): Promise<WorkloadStats | undefined>;
 }

@@ -80,8 +80,8 @@ export class Workload {
     return this.#running?.address;
   }
 
-  /** Returns its processes, by their ids on this host. Empty if it does not run, or they cannot be seen. */
-  readonly pids = async (): Promise<number[]> => (await this.#running?.pids()) ?? [];
+  /** Returns what it uses, or its processes on this host. Empty if it does not run, or neither is known. */
+  readonly use = async () => (await this.#running?.use?.()) ?? (await this.#running?.pids()) ?? [];
 
   /** It will end, or has ended. */
   get isEnding(): boolean {

@@ -20,6 +20,7 @@ import type { PodPlan } from './pod-plan.ts';
 import { unfitVariable } from './pod-plan.ts';
 import { phaseOf, podDigestOf } from './pod-state.ts';
 import type { PodTemplate } from './pod-template.ts';
+import { PodUses } from './pod-uses.ts';
 import { rejectedPod, untilRunning } from './pod-wait.ts';
 import { PodWatch } from './pod-watch.ts';
 import { PodWorkload } from './pod-workload.ts';
@@ -58,6 +59,7 @@ export class KubernetesExecutor implements Executor {
   readonly #watch: PodWatch;
   readonly #ender: PodEnder;
   readonly #objects: PodObjects;
+  readonly #uses: PodUses;
   /** Pods that exist, as far as a workload of this run has them. By workload. */
   readonly #tracked = new Map<string, TrackedPod>();
   readonly #workloads = new Map<string, PodWorkload>();
@@ -71,9 +73,11 @@ export class KubernetesExecutor implements Executor {
     this.#options = options;
     this.#ender = new PodEnder(options);
     this.#objects = new PodObjects({ ...options, ender: this.#ender });
+    const labelSelector = `${POD_MACHINE_LABEL}=${options.machineId}`;
+    this.#uses = new PodUses({ ...options, labelSelector });
     this.#watch = new PodWatch({
       ...options,
-      labelSelector: `${POD_MACHINE_LABEL}=${options.machineId}`,
+      labelSelector,
       onPod: (pod) => this.#trackedOf(pod)?.update(pod),
       onGone: (pod) => this.#isGone(pod),
     });
@@ -263,7 +267,7 @@ export class KubernetesExecutor implements Executor {
 
   /** Follows a Pod as a workload. Its objects are removed in the background once it has ended. */
   #follow(tracked: TrackedPod, onOutput: (bytes: Buffer) => void): PodWorkload {
-    const workload = new PodWorkload({ ...this.#options, tracked, ender: this.#ender, onOutput });
+    const workload = new PodWorkload({ ...this.#options, tracked, ender: this.#ender, uses: this.#uses, onOutput });
     this.#workloads.set(tracked.workloadId, workload);
     void workload.ended.then(() => this.#discard(tracked));
     return workload;

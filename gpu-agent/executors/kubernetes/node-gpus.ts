@@ -144,6 +144,8 @@ export function productName(label: string): string {
 /** Units of quantities. */
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
+  n: 1e-9,
+  u: 1e-6,
   m: 1e-3,
   k: 1e3,
   M: 1e6,

@@ -1,11 +1,12 @@
 /** A running Pod as a workload: its end, its output, and the commands it receives. */
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import type { RunningWorkload, WorkloadExit } from '../executor.ts';
+import type { RunningWorkload, WorkloadExit, WorkloadUse } from '../executor.ts';
 import type { ApiClient } from './api-client.ts';
 import type { PodEnder } from './pod-ender.ts';
 import { PodLog } from './pod-log.ts';
 import { chosenGpus, exitOfGone, phaseOf } from './pod-state.ts';
+import type { PodUses } from './pod-uses.ts';
 import type { TrackedPod } from './tracked-pod.ts';
 
 /** Options of a PodWorkload. */
@@ -14,6 +15,7 @@ interface PodWorkloadOptions {
   ender: PodEnder;
   api: ApiClient;
   namespace: string;
+  uses: Pick<PodUses, 'of'>;
   onOutput(bytes: Buffer): void;
   clock: Clock;
   random: Random;
@@ -59,6 +61,11 @@ export class PodWorkload implements RunningWorkload {
   /** Returns none: the processes may be on another node. */
   async pids(): Promise<number[]> {
     return [];
+  }
+
+  use(): Promise<WorkloadUse | undefined> {
+    const { uses, tracked } = this.#options;
+    return uses.of(tracked.workloadId);
   }
 
   async stats(): Promise<undefined> {

@@ -43,7 +43,7 @@ export class WorkerLoads extends Loop {
     this.#options = options;
   }
 
-  /** The loads by worker. Workers whose processes cannot be seen are left out. */
+  /** The loads by worker. Workers that cannot be measured are left out. */
   get loads(): Readonly<Record<string, HostLoad>> {
     return this.#loads;
   }
@@ -71,7 +71,9 @@ export class WorkerLoads extends Loop {
   async #measure(worker: Worker, before: Seen | undefined): Promise<HostLoad | undefined> {
     const { clock } = this.#options;
     // One whose processes end meanwhile must not hide the loads of the others.
-    const use = await useOf(await worker.pids().catch(() => []), clock);
+    const found = await worker.use().catch(() => []);
+    if (!Array.isArray(found)) return found;
+    const use = await useOf(found, clock);
     if (!use) return undefined;
     const atMs = clock.monotonicMs();
     this.#seen.set(worker.id, { atMs, use });

@@ -37,8 +37,8 @@ export class Worker implements WorkloadKind {
   readonly sdk = new ReportedSdk();
   /** `undefined` if it has no GPU. */
   readonly memory: WorkerMemory | undefined;
-  /** Returns its processes, by their ids on this host. Empty if it does not run, or they cannot be seen. */
-  readonly pids = (): Promise<number[]> => this.#workload.pids();
+  /** Returns what it uses, or its processes on this host. Empty if it does not run, or neither is known. */
+  readonly use = (): ReturnType<Workload['use']> => this.#workload.use();
   readonly #workload: Workload;
   readonly #parts: WorkerParts<Worker>;
   #state: WorkerState = WorkerState.INITIALIZING;

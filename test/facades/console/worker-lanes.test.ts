@@ -1,6 +1,7 @@
 /** The lanes of the time line of workers: who stands where, and what each was at. */
 
 import type { WorkerView } from '@slipway/facades/console/views';
+import { workerLoadText } from '@slipway/facades/console/web/src/charts/gpu-load';
 import { lanesOf, phasesOf, timeIn } from '@slipway/facades/console/web/src/endpoint/worker-lanes';
 import t from 'tap';
 
@@ -152,4 +153,12 @@ t.test('time in each state since a moment', async (t) => {
   t.equal(timeIn('busy', phases, 0), 20_000);
   t.equal(timeIn('busy', phases, 15_000), 15_000, 'a stretch that had begun counts from then on');
   t.equal(timeIn('standby', phases, 60_000), 0);
+});
+
+t.test('the use of a worker, or that it is not measured', async (t) => {
+  const measured = worker('a', { load: { processors: 0.5, memoryMib: 312 } });
+  t.equal(workerLoadText(measured, NOW), '0.5\u00A0processors, 312\u00A0MiB');
+  t.equal(workerLoadText(worker('b'), NOW), 'processors and memory not measured');
+  t.equal(workerLoadText(worker('c', { readyMs: NOW - 5_000 }), NOW), '', 'not measured yet');
+  t.equal(workerLoadText(worker('d', { state: 'UNHEALTHY' }), NOW), '');
 });

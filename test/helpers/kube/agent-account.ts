@@ -35,9 +35,9 @@ export async function agentToken({ api }: Cluster): Promise<string> {
 function rulesOf(table: string): object[] {
   const rows = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
   return rows
-    .filter(([, resources = '']) => /^[a-z/]+[a-z/, ]*( \(resource\.k8s\.io\))?$/.test(resources))
+    .filter(([, resources = '']) => /^[a-z/]+[a-z/, ]*( \((resource|metrics)\.k8s\.io\))?$/.test(resources))
     .map(([, resources = '', verbs = '']) => ({
-      apiGroups: ['', 'resource.k8s.io'],
+      apiGroups: resources.includes('(metrics.k8s.io)') ? ['metrics.k8s.io'] : ['', 'resource.k8s.io'],
       resources: resources.replace(/ \(.*\)$/, '').split(', '),
       verbs: verbs.split(', '),
     }));

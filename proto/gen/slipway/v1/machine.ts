@@ -537,8 +537,8 @@ export interface Worker {
     | Date
     | undefined;
   /**
-   * Its use of processors and memory. Absent in standby, after it has crashed or ended, and where its processes cannot
-   * be seen, as in Kubernetes. Output only.
+   * Its use of processors and memory. Absent in standby, after it has crashed or ended, and where it is not measured, as
+   * in Kubernetes without a metrics server. Output only.
    */
   load: HostLoad | undefined;
 }

@@ -16,6 +16,7 @@ import { deviceCases } from './device-cases.ts';
 import { logCases } from './log-cases.ts';
 import { lostAnswerCases } from './lost-answer-cases.ts';
 import { rightsCases } from './rights-cases.ts';
+import { useCases } from './use-cases.ts';
 import { watchCases } from './watch-cases.ts';
 
 t.setTimeout(600_000);
@@ -293,6 +294,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
   await watchCases(t, cluster);
   await lostAnswerCases(t, cluster);
   await deviceCases(t, cluster);
+  await useCases(t, cluster);
   await rightsCases(t, cluster);
   await agentCases(t, cluster);
 });

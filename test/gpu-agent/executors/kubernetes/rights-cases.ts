@@ -11,7 +11,9 @@ import { agentToken } from '../../../helpers/kube/agent-account.ts';
 import { makeKubeExecutor } from '../../../helpers/kube/kube-executor.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-/** Runs them all as parts of a test. Devices must be in the API already. */
+const METRICS = '/apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=slipway.machine%3Dnone';
+
+/** Runs them all as parts of a test. Devices and metrics must be in the API already. */
 export async function rightsCases(t: Test, cluster: Cluster): Promise<void> {
   await t.test('the rights that the page lists are enough', async (t) => {
     const token = await agentToken(cluster);
@@ -30,6 +32,7 @@ export async function rightsCases(t: Test, cluster: Cluster): Promise<void> {
     await waitFor('its log', () => launch.output() === 'up\n');
     await survey.occupants(gpus, machineId, new Set());
     await survey.occupants({ ...gpus, devices: undefined }, machineId, new Set());
+    t.same((await own.call<{ items: unknown[] }>('GET', METRICS)).items, [], 'it may ask what its Pods use');
     workload.stop();
     t.match(await workload.ended, { signal: 'SIGTERM' });
     await waitFor('its objects to be gone', async () => {

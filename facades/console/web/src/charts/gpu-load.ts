@@ -36,9 +36,18 @@ export function loadsText(loads: readonly GpuLoadView[]): string {
   return text && `${loads.length === 1 ? 'GPU' : `${loads.length} GPUs`} ${text}`;
 }
 
-/** Returns the processors and the memory of a worker as `0.5 processors, 312 MiB`; empty if nothing is known. */
-export function workerLoadText(load: WorkerView['load']): string {
-  if (load === null) return '';
+/** Time that a ready worker may be without figures before this is said, in milliseconds. */
+const UNMEASURED_MS = 60_000;
+
+/**
+ * Returns the processors and the memory of a worker as `0.5 processors, 312 MiB`. Says so if they are not measured, as
+ * in Kubernetes without a metrics server. Empty for a new worker, and for one that does not run.
+ */
+export function workerLoadText({ load, state, readyMs }: WorkerView, nowMs: number): string {
+  if (load === null)
+    return state === 'READY' && readyMs > 0 && nowMs - readyMs >= UNMEASURED_MS
+      ? 'processors and memory not measured'
+      : '';
   const { processors, memoryMib } = load;
   const used = processors === null ? '' : `${processors.toFixed(1)}\u00A0processors`;
   return [used, memoryMib === null ? '' : mib(memoryMib)].filter(Boolean).join(', ');

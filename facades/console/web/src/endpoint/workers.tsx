@@ -191,7 +191,7 @@ function crashText({ crashedMs, retryMs, endedMs }: WorkerView, nowMs: number): 
 }
 
 function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
-  const { id, state, held, capacity, version, reason, endedMs, sdkVersion, endpoint, loads, load } = worker;
+  const { id, state, held, capacity, version, reason, endedMs, sdkVersion, endpoint, loads } = worker;
   const phases = phasesOf(worker, nowMs);
   const busyMs = timeIn('busy', phases, fromMs);
   const standbyMs = timeIn('standby', phases, fromMs);
@@ -205,7 +205,7 @@ function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: num
       ? [`ended ${ago(endedMs, nowMs)}`]
       : [
           holds,
-          workerLoadText(load),
+          workerLoadText(worker, nowMs),
           loadsText(loads),
           movesText(worker),
           `version ${version}`,
