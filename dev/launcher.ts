@@ -30,7 +30,7 @@ import { findPostgres } from './postgres/postgres-program.ts';
 import type { LauncherOptions } from './process-plans.ts';
 import { agentPlan, corePlan, facadePlan, httpHost, workerUserSetting } from './process-plans.ts';
 import { ensureCoreRole } from './processes/core-role.ts';
-import { LoadedAhead, PARTS } from './processes/loaded-ahead.ts';
+import { PARTS, PreloadedPrograms } from './processes/preloaded-programs.ts';
 import { ProcessLog } from './processes/process-log.ts';
 import type { ProcessPlan } from './processes/supervised-process.ts';
 import { SupervisedProcess } from './processes/supervised-process.ts';
@@ -69,7 +69,7 @@ export class Launcher {
   #databaseDir = '';
   #data: DataDir | undefined;
   #claim: FolderClaim | undefined;
-  #ahead: LoadedAhead | undefined;
+  #preloaded: PreloadedPrograms | undefined;
   #core: CoreServices | undefined;
   #starting: Promise<unknown> = Promise.resolve();
   #watching: Promise<unknown> = Promise.resolve();
@@ -98,7 +98,7 @@ export class Launcher {
     this.#claim?.stopping();
     if (this.#data) removeLocalEnv(this.#data.localEnvFile);
     this.#core?.close();
-    this.#ahead?.stop();
+    this.#preloaded?.stop();
     for (const group of this.#started.toReversed()) await Promise.all(group.map((process) => process.stop()));
     await this.#starting;
     await Promise.all([this.#watching, this.#activity]);
@@ -123,7 +123,7 @@ export class Launcher {
     const handler = await prepare();
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const parts = PARTS.filter(({ name }) => name !== 'agent' || options.agent);
-    this.#ahead = new LoadedAhead(parts, { root, env: this.#given.env, ...data });
+    this.#preloaded = new PreloadedPrograms(parts, { root, env: this.#given.env, ...data });
     const databaseUrl = options.databaseUrl ?? (await this.#startPostgres(data, secrets));
     if (options.restoreFile !== undefined)
       await restoreBackup({ file: options.restoreFile, databaseUrl, data, secrets, ...this.#given, ...deps });
@@ -204,7 +204,7 @@ export class Launcher {
     const database = { url: databaseUrl, dataDir: this.#databaseDir };
     const [address] = await this.#run([
       await corePlan(
-        { ...this.#given, ahead: this.#ahead, onActivity: () => this.#news.give() },
+        { ...this.#given, preloaded: this.#preloaded, onActivity: () => this.#news.give() },
         database,
         data,
         secrets,
@@ -216,7 +216,7 @@ export class Launcher {
 
   async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets, workerUser: string): Promise<string> {
     const { options, progress } = this.#given;
-    const given = { ...this.#given, ahead: this.#ahead };
+    const given = { ...this.#given, preloaded: this.#preloaded };
     const plans = [facadePlan(given, coreAddress, data)];
     if (options.agent) plans.push(agentPlan(given, coreAddress, data, secrets, workerUser));
     const [ready] = await this.#run(plans);

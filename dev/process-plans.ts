@@ -4,9 +4,9 @@ import type { LocalOptions } from './options.ts';
 import type { DataDir } from './postgres/data-dir.ts';
 import { coreProcess } from './processes/core-process.ts';
 import { facadeProcess } from './processes/facade-process.ts';
-import type { LoadedAhead } from './processes/loaded-ahead.ts';
 import type { ReadyMessage } from './processes/node-process.ts';
 import { nodeProcess } from './processes/node-process.ts';
+import type { PreloadedPrograms } from './processes/preloaded-programs.ts';
 import type { ProcessPlan } from './processes/supervised-process.ts';
 import type { Progress } from './progress.ts';
 import { secretFiles } from './secret-files.ts';
@@ -26,7 +26,7 @@ export interface LauncherOptions {
   env: Readonly<Record<string, string | undefined>>;
   progress: Progress;
   /** Processes that have loaded their code. Default: none. */
-  ahead?: LoadedAhead | undefined;
+  preloaded?: PreloadedPrograms | undefined;
   /** Called when core reports activity. Default: not called. */
   onActivity?: (() => void) | undefined;
 }
@@ -43,7 +43,7 @@ function metricsSetting({ metricsPort }: LocalOptions, index: number): Record<st
 
 /** Returns the plan of core. Its start resolves to its gRPC address. */
 export function corePlan(
-  { options, root, env, ahead, onActivity }: LauncherOptions,
+  { options, root, env, preloaded, onActivity }: LauncherOptions,
   database: { url: string; dataDir: string },
   data: DataDir,
   secrets: Secrets,
@@ -55,7 +55,7 @@ export function corePlan(
     portFile: data.corePortFile,
     joinAddress: options.joinAddress,
     logDir: data.logDir,
-    ahead,
+    preloaded,
     cacheDir: data.cacheDir,
     onActivity,
     env: () => ({
@@ -74,7 +74,7 @@ export function corePlan(
 
 /** Returns the plan of the HTTP facade. */
 export function facadePlan(
-  { options, root, env, ahead }: LauncherOptions,
+  { options, root, env, preloaded }: LauncherOptions,
   coreAddress: string,
   data: DataDir,
 ): ProcessPlan<ReadyMessage> {
@@ -83,7 +83,7 @@ export function facadePlan(
     host: httpHost(env),
     port: options.port,
     logDir: data.logDir,
-    ahead,
+    preloaded,
     cacheDir: data.cacheDir,
     env: () => ({
       ...env,
@@ -97,7 +97,7 @@ export function facadePlan(
 
 /** Returns the plan of the agent. `workerUser` is its SLIPWAY_WORKER_USER. */
 export function agentPlan(
-  { options, root, env, ahead }: LauncherOptions,
+  { options, root, env, preloaded }: LauncherOptions,
   coreAddress: string,
   data: DataDir,
   secrets: Secrets,
@@ -108,7 +108,7 @@ export function agentPlan(
     root,
     file: 'gpu-agent/main',
     logDir: data.logDir,
-    ahead,
+    preloaded,
     cacheDir: data.cacheDir,
     env: () => ({
       ...env,

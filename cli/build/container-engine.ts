@@ -13,7 +13,7 @@ const LINES_MAX = 20;
 const LINE_LENGTH_MAX = 400;
 
 /** An engine that works. */
-export interface Engine {
+interface Engine {
   /** Its program. */
   program: keyof typeof PROGRAMS;
   /** Where it is, for people: `podman of this machine`. */

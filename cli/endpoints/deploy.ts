@@ -47,8 +47,9 @@ export function addDeploy(program: Command, cli: Cli): void {
     description:
       'Make an endpoint from an image or a folder, or change the one of this --name, whose workers are then replaced ' +
       'without a gap. A folder has a Containerfile, or a handler.py (of HTTP servers: app.py) with its ' +
-      'requirements.txt; Podman or Docker builds it here, or on the machine of --on; its test_input.json or test_request.json becomes the ' +
-      'example of the endpoint. With --input, run a job on it and show its result. A command for the image follows --.',
+      'requirements.txt; Podman or Docker builds it here, or on the machine of --on; its test_input.json or ' +
+      'test_request.json becomes the example of the endpoint. With --input, run a job on it and show its result. ' +
+      'A command for the image follows --.',
     examples: [
       'deploy ./ocr --push registry.example/me/ocr --input @ocr/test_input.json',
       'deploy --image registry.example/ocr:3 --gpu "NVIDIA L4" --env MODEL=small',

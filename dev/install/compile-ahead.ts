@@ -9,14 +9,14 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LoadedAhead, PARTS } from '../processes/loaded-ahead.ts';
+import { PARTS, PreloadedPrograms } from '../processes/preloaded-programs.ts';
 
 const root = join(import.meta.dirname, '../..');
 const { NODE_COMPILE_CACHE: cacheDir = '', PATH } = process.env;
 const env = { PATH, SLIPWAY_LOG_LEVEL: 'wrong' };
 const logDir = mkdtempSync(join(tmpdir(), 'slipway-'));
-const ahead = new LoadedAhead(PARTS, { root, logDir, cacheDir, env });
+const preloaded = new PreloadedPrograms(PARTS, { root, logDir, cacheDir, env });
 const help = spawn(process.execPath, ['dev/start.ts', '--help'], { cwd: root, stdio: 'ignore' });
-const parts = PARTS.map(({ file }) => ahead.run(file, env)).filter((part) => part !== undefined);
+const parts = PARTS.map(({ file }) => preloaded.run(file, env)).filter((part) => part !== undefined);
 await Promise.all([help, ...parts].map((child) => once(child, 'exit')));
 rmSync(logDir, { recursive: true });

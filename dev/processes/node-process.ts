@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '@slipway/kit/host/node-settings';
-import type { LoadedAhead } from './loaded-ahead.ts';
+import type { PreloadedPrograms } from './preloaded-programs.ts';
 import { ProcessLog } from './process-log.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
@@ -35,7 +35,7 @@ export interface NodeProcessOptions {
   /** Folder in which Node keeps compiled code between runs. Absent: compiled code is not kept. */
   cacheDir?: string;
   /** Processes that have loaded their code. Default: none. */
-  ahead?: LoadedAhead | undefined;
+  preloaded?: PreloadedPrograms | undefined;
   /** Called when core reports activity. Default: not called. */
   onActivity?: (() => void) | undefined;
   /** Returns the whole environment of the process. Called at every start. */
@@ -54,7 +54,7 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
     log: new ProcessLog(join(options.logDir, `${options.name}.log`)),
     readyMsMax: READY_MS_MAX,
     spawn: (output) =>
-      options.ahead?.run(options.file, options.env()) ??
+      options.preloaded?.run(options.file, options.env()) ??
       fork(programFile(options), options.args ?? [], {
         cwd: options.root,
         detached: true,

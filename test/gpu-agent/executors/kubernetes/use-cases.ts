@@ -1,6 +1,6 @@
 /**
- * What Pods use, from the metrics API. A resource of the same group and fields stands for that of a metrics server, which
- * cannot measure here: no kubelet runs.
+ * What Pods use, from the metrics API. A resource of the same group and fields stands for that of a metrics server,
+ * which cannot measure here: no kubelet runs.
  */
 
 import { readApiAccess } from '@slipway/gpu-agent/executors/kubernetes/api-access';

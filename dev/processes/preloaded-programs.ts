@@ -12,7 +12,7 @@ import { ProcessLog } from './process-log.ts';
 const ENDING = extname(import.meta.filename);
 
 /** A part of the system that is a process. */
-interface Ahead {
+interface Part {
   /** Name of its log file. */
   name: string;
   /** Its program, relative to the root, without an ending. */
@@ -22,14 +22,14 @@ interface Ahead {
 }
 
 /** All parts of `npm start`. */
-export const PARTS: readonly Ahead[] = [
+export const PARTS: readonly Part[] = [
   { name: 'core', file: 'core/main', module: 'core/app' },
   { name: 'facade', file: 'facades/main', module: 'facades/app' },
   { name: 'agent', file: 'gpu-agent/main', module: 'gpu-agent/app' },
 ];
 
 /** Settings of these processes. */
-interface LoadedAheadOptions {
+interface PreloadOptions {
   root: string;
   logDir: string;
   /** Folder in which Node keeps compiled code. */
@@ -37,15 +37,15 @@ interface LoadedAheadOptions {
   env: Readonly<Record<string, string | undefined>>;
 }
 
-export class LoadedAhead {
+export class PreloadedPrograms {
   readonly #children = new Map<string, ChildProcess>();
 
   /** Starts the processes. They end when this process ends. */
-  constructor(parts: readonly Ahead[], { root, logDir, cacheDir, env }: LoadedAheadOptions) {
+  constructor(parts: readonly Part[], { root, logDir, cacheDir, env }: PreloadOptions) {
     for (const { name, file, module } of parts) {
       const output = new ProcessLog(join(logDir, `${name}.log`)).open();
       const path = (part: string): string => join(root, `${part}${ENDING}`);
-      const child = fork(join(import.meta.dirname, `load-ahead${ENDING}`), [path(file), path(module)], {
+      const child = fork(join(import.meta.dirname, `preload${ENDING}`), [path(file), path(module)], {
         cwd: root,
         detached: true,
         execPath: process.execPath,
