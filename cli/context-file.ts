@@ -1,5 +1,5 @@
 /** Reads and writes the contexts of this user: installations that commands go to, with their keys. */
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
 import { retry } from '@slipway/kit/lifecycle/retry';
@@ -96,8 +96,14 @@ export async function changeContexts(
 /** Writes the file atomically, readable by its owner only. */
 function write(file: string, contexts: Contexts): void {
   const part = `${file}.${process.pid}.part`;
-  writeFileSync(part, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
-  renameSync(part, file);
+  try {
+    writeFileSync(part, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
+    renameSync(part, file);
+  } catch (error) {
+    // It has keys, and takes room on a disk that may be full.
+    rmSync(part, { force: true });
+    throw error;
+  }
 }
 
 /** Returns the name of a context. Throws UsageError if it is not valid. */

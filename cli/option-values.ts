@@ -34,6 +34,12 @@ export function span(text: string): number {
   return Number(digits) * UNITS_MS[unit!]!;
 }
 
+/** Throws UsageError if `--since` is not from one minute to `max`, which is a time span with its unit. 0: not given. */
+export function checkSince(spanMs: number, max: '12h' | '7d', what: string): void {
+  if (spanMs === 0 || (spanMs >= UNITS_MS['m']! && spanMs <= span(max))) return;
+  throw new UsageError(`--since must be from 1m to ${max} for ${what}.`);
+}
+
 /**
  * Reads the id of an error group. An empty one, for instance from an unset shell variable, is rejected because it would
  * mean all jobs.

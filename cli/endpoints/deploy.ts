@@ -114,7 +114,8 @@ async function releaseOf(cli: Cli, words: string[], options: DeployOptions): Pro
     throw new UsageError('--push, --on and --base are for a folder: slipway deploy FOLDER.');
   }
   const name = options.name ?? nameOfFolder(cli, folder);
-  // Read first, because a build may take minutes.
+  // Checked first, because a build may take minutes.
+  await endpointToChange(cli, name, options.type, true);
   const exampleInput = options['exampleInput'] ?? exampleOf(cli, folder, options);
   const image = await buildImage(cli, folder, options);
   return release(cli, others, { ...options, image, name, exampleInput });
@@ -122,6 +123,32 @@ async function releaseOf(cli: Cli, words: string[], options: DeployOptions): Pro
 
 function exampleOf({ config }: Cli, folder: string, { type = EndpointType.QB }: DeployOptions): string | undefined {
   return exampleOfFolder(resolve(config.workingDir, folder), type);
+}
+
+/**
+ * Returns the endpoint that a release changes; `undefined` if it creates one. `isNamed`: by --name. Throws RejectedError
+ * if several have the name, if it was not meant to be changed, or if it is of another type.
+ */
+async function endpointToChange(
+  cli: Cli,
+  name: string,
+  type: EndpointType | undefined,
+  isNamed: boolean,
+): Promise<Endpoint | undefined> {
+  const [known, other] = await endpointsNamed(cli, name);
+  if (other) throw new RejectedError(`Several endpoints are named ${JSON.stringify(name)}; give another --name.`);
+  if (known && !isNamed)
+    throw new RejectedError(
+      `There is an endpoint ${JSON.stringify(name)}. Change it with --name ${name}, or give another --name.`,
+    );
+  if (known && type !== undefined && known.type !== type) {
+    const [is, option] = known.type === EndpointType.LB ? ['is load-balancing', 'lb'] : ['has a queue', 'qb'];
+    throw new RejectedError(
+      `The endpoint ${name} ${is}, and the type of an endpoint never changes. Give another --name; or --type ${option} ` +
+        'if what you deploy is of that type.',
+    );
+  }
+  return known;
 }
 
 /** Creates or changes the endpoint. */
@@ -141,12 +168,7 @@ async function release(cli: Cli, words: string[], options: DeployOptions): Promi
   });
   const ownTemplate = ownTemplateOf(container.fields, container.mask);
   const { fields, mask } = optionChanges<Endpoint>(SETTINGS, options, {});
-  const [known, other] = await endpointsNamed(cli, name);
-  if (other) throw new RejectedError(`Several endpoints are named ${JSON.stringify(name)}; give another --name.`);
-  if (known && options.name === undefined)
-    throw new RejectedError(
-      `There is an endpoint ${JSON.stringify(name)}. Change it with --name ${name}, or give another --name.`,
-    );
+  const known = await endpointToChange(cli, name, options.type, options.name !== undefined);
   if (known) {
     const request = { endpoint: Endpoint.fromPartial({ ...fields, id: known.id }), updateMask: mask, ownTemplate };
     const { endpoint } = await cli.core.endpoints.call((client) => client.updateEndpoint, request);

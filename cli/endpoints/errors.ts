@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import { errorGroup, span } from '../option-values.ts';
+import { checkSince, errorGroup, span } from '../option-values.ts';
 import { ago, count } from '../output/words.ts';
 import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
@@ -53,6 +53,7 @@ export function addErrors(program: Command, cli: Cli): void {
 async function showErrors(cli: Cli, named: string | undefined, spanMs: number): Promise<void> {
   const endpointId = await endpointIdOf(cli, named);
   if (await isLoadBalancing(cli, endpointId)) return showFailedRequests(cli, endpointId, spanMs);
+  checkSince(spanMs, '7d', 'errors of jobs');
   const found = await cli.core.jobs.call((client) => client.listErrors, { endpointId, spanMs, groupId: '' });
   const { output } = cli;
   const { groups, groupCount, jobs, more } = found;
@@ -84,6 +85,7 @@ async function retryGroup(
   const endpointId = await endpointIdOf(cli, named);
   if (await isLoadBalancing(cli, endpointId))
     throw new UsageError('--retry is for jobs. Requests to a load-balancing endpoint are not kept: send them again.');
+  checkSince(spanMs, '7d', 'errors of jobs');
   const {
     groups: [group],
   } = await cli.core.jobs.call((client) => client.listErrors, { endpointId, groupId, spanMs });

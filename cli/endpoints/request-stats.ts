@@ -7,6 +7,7 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Cli } from '../cli.ts';
+import { checkSince } from '../option-values.ts';
 import type { Column } from '../output/table.ts';
 import { ago, measured } from '../output/words.ts';
 
@@ -56,6 +57,7 @@ export async function showFailedRequests(cli: Cli, endpointId: string, spanMs: n
 }
 
 async function statsOf({ core }: Cli, endpointId: string, spanMs: number): Promise<GetRequestStatsResponse> {
+  checkSince(spanMs, '12h', 'a load-balancing endpoint');
   return core.endpoints.call((client) => client.getRequestStats, { endpointId, spanMs });
 }
 

@@ -5,7 +5,7 @@ import type { JobTimes, Percentiles } from '@slipway/proto/gen/slipway/v1/endpoi
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { span } from '../option-values.ts';
+import { checkSince, span } from '../option-values.ts';
 import { measured } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { WATCH, watched } from '../shared/watch.ts';
@@ -30,6 +30,7 @@ export function addTimes(program: Command, cli: Cli): void {
 async function showTimes(cli: Cli, named: string | undefined, spanMs: number): Promise<void> {
   const endpointId = await endpointIdOf(cli, named);
   if (await isLoadBalancing(cli, endpointId)) return showRequestTimes(cli, endpointId, spanMs);
+  checkSince(spanMs, '12h', 'times of jobs');
   const times = await cli.core.endpoints.call((client) => client.getJobTimes, { endpointId, spanMs });
   const { total, steps } = times;
   cli.output.result(jobTimesRecord(times), () => showSteps(cli, total && steps.length > 0 ? [...steps, total] : []));

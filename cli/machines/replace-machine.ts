@@ -39,19 +39,29 @@ async function replaceMachine(cli: Cli, named: string, { address, for: form }: R
   const request = { pool, locations: tokenLocations(machine.locations, itsPool) };
   // First the token: where machines cannot join, none is removed.
   const { text, token, addresses } = await joins.call((client) => client.createJoinToken, request);
-  const removed = await machines.call(
-    (client) => client.forgetMachine,
-    { id, connected: true },
-    { waitMs: REMOVAL_MS },
-  );
   const line = joinLine(form, { address: address ?? addresses[0] ?? UNKNOWN, token: text, options: ['--name', name] });
+  const join = { token: text, tokenId: token!.id, addresses, line };
+  const until = token!.expireTime?.toISOString();
   const { output } = cli;
-  output.result({ removed: id, ...removed, token: text, tokenId: token!.id, addresses, line }, () => {
+  const removed = await machines
+    .call((client) => client.forgetMachine, { id, connected: true }, { waitMs: REMOVAL_MS })
+    .catch((error: unknown) => {
+      // Core shows the text of a token once: without this, the token could not be used.
+      output.result({ removed: null, ...join }, () => {
+        output.line(line);
+        output.note(
+          `Machine ${name} (${id}) may not be removed: run slipway machines remove ${name} first. ` +
+            `Then the line is for one machine, until ${until}.`,
+        );
+      });
+      throw error;
+    });
+  output.result({ removed: id, ...removed, ...join }, () => {
     output.line(line);
     output.note(
       `Machine ${name} (${id}) is removed: ${count(removed.lostWorkers, 'worker')} lost, ` +
         `${count(removed.deletedPods, 'pod')} deleted. The line is for one machine, until ` +
-        `${token!.expireTime?.toISOString()}; add the options that the agent of ${name} had.`,
+        `${until}; add the options that the agent of ${name} had.`,
     );
   });
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import postgres from 'postgres';
 import t from 'tap';
 import { jsHandler } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
@@ -109,6 +110,16 @@ t.test('one line', async (t) => {
     [{ locations: ['eu-2', 'pool:shelf'] }],
     'a token that is used up changes nothing',
   );
+
+  const sql = postgres(system.database.url, { max: 1, onnotice: () => undefined });
+  t.teardown(() => sql.end({ timeout: 1 }));
+  await sql`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'`;
+  await sql`CREATE TRIGGER refuse BEFORE UPDATE ON api_key FOR EACH ROW EXECUTE FUNCTION refuse()`;
+  const kept = await cli.run('machines', 'replace', 'dock-9');
+  await sql`DROP FUNCTION refuse CASCADE`;
+  t.not(kept.code, 0);
+  t.match(kept.stdout, /--token sjt_\S+ .*--name dock-9/, 'the text of the token is not lost');
+  t.match(kept.stderr, /may not be removed: run slipway machines remove dock-9/);
 
   const replaced = await cli.run('machines', 'replace', 'dock-9', '--for', 'systemd');
   t.match(replaced.stderr, new RegExp(`Machine dock-9 \\(${machine!.id}\\) is removed`));

@@ -1,8 +1,9 @@
 /** `slipway context`: the file of contexts, which only its owner reads, and what is shown of it. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder } from '@slipway/kit/host/folder-lock';
 import t from 'tap';
+import { fillDisk, smallDisk } from '../helpers/small-disk.ts';
 import { commandLine } from './command-line.ts';
 
 t.test('contexts are added, used, shown and removed', async (t) => {
@@ -40,6 +41,28 @@ t.test('contexts are added, used, shown and removed', async (t) => {
     stderr: /cannot be reached/,
   });
   t.same((await cli.json<object[]>('context', 'list')).length, 1, 'a key that was not checked is not stored');
+});
+
+t.test('a full disk: the contexts stay, and no part of them', async (t) => {
+  const cli = commandLine(t, {});
+  const folder = join(cli.cwd, 'slipway');
+  t.match(await cli.run('context', 'add', 'lab', '--core', 'lab.example:1'), { code: 0 });
+  const disk = smallDisk(t);
+  if (disk === undefined) return t.comment('no disk can be mounted here');
+  cpSync(folder, join(disk, 'slipway'), { recursive: true });
+  const full = commandLine(t, { XDG_CONFIG_HOME: disk });
+  fillDisk(disk);
+  const before = readdirSync(join(disk, 'slipway'));
+  const long = `${'a'.repeat(60)}.example:1`;
+  for (const name of Array.from({ length: 40 }, (_, number) => `n${number}`)) {
+    const { code, stderr } = await full.run('context', 'add', name, '--core', long, '--endpoint', 'e'.repeat(200));
+    if (code === 0) continue;
+    t.match(stderr, /contexts\.json cannot be written \(ENOSPC\)/);
+    t.same(readdirSync(join(disk, 'slipway')), before);
+    t.match((await full.json<object[]>('context', 'list'))[0], { name: 'lab' });
+    return;
+  }
+  t.fail('the disk is not full');
 });
 
 t.test('two commands at once: neither loses what the other has stored', async (t) => {

@@ -170,6 +170,13 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
       stderr: /has a test_request\.json, so/,
     });
     t.match(await made(), { version: 1, exampleInput: '{"path":"/chat","body":{"id":9007199254740993}}' });
+    put('Containerfile', `FROM ${BASE_IMAGE}\nCOPY no-such-file /\n`);
+    t.match(
+      await cli.run('deploy', './chat', '--name', 'here', ...on),
+      { code: 1, stderr: /The endpoint here has a queue, .*--type qb if/ },
+      'nothing is built for an endpoint of the other type',
+    );
+    put('Containerfile', `FROM ${BASE_IMAGE}\nCOPY app.py /\n`);
     for (const text of ['from flask import Flask\n', 'import uvicorn\n', 'from http.server import HTTPServer\n']) {
       const folder = mkdtempSync(join(cli.cwd, 'server-'));
       writeFileSync(join(folder, 'main.py'), text);

@@ -29,6 +29,11 @@ t.test('requests of a load-balancing endpoint', async (t) => {
     total: { requests: 3, clientErrors: 1, serverErrors: 1 },
     steps: [{}],
   });
+  for (const command of ['errors', 'times'])
+    t.match(await cli.run(command, 'balanced', '--since', '1d'), {
+      code: 2,
+      stderr: 'error: --since must be from 1m to 12h for a load-balancing endpoint.\n',
+    });
   const errors = await cli.run('errors', 'balanced');
   t.match(errors, {
     code: 0,
