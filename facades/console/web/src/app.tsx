@@ -34,9 +34,10 @@ export function App() {
   const signIn = (session: SessionView): void => {
     queries.setQueryData<SessionView>(['session'], session);
   };
-  // Signed out, the query is pending again whenever it is repeated: what was typed must stay.
+  // Signed out, what was typed must stay while the query is pending again, and after any other failure.
   const isOut = useRef(false);
-  if (!isPending) isOut.current = error instanceof ApiError && error.status === 401;
+  if (error instanceof ApiError && error.status === 401) isOut.current = true;
+  else if (!isPending && !error) isOut.current = false;
   if (isOut.current) return <SignIn onDone={signIn} why={data ? 'The session has ended: sign in again.' : undefined} />;
   if (isPending)
     return (

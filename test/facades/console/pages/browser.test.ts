@@ -13,6 +13,7 @@ import { webhookReceiver } from '../../../helpers/net/webhook-receiver.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { attemptPages } from './attempt-pages.ts';
 import { browserSystem } from './browser-system.ts';
 import { codePages } from './code-pages.ts';
@@ -75,6 +76,17 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
     await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
     t.equal((await again).status(), 401);
     t.equal(await key.inputValue(), 'typed so far');
+
+    await page.unroute('**/console/session');
+    let failed = 0;
+    await page.route('**/console/session', (route) => {
+      failed += 1;
+      return route.fulfill({ status: 500, json: { error: 'The service failed.' } });
+    });
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    await waitFor('the answer', () => failed > 0);
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+    t.equal(await key.inputValue(), 'typed so far', 'a service that fails does not take it away');
   });
 
   t.test('an endpoint: what it does and why, its jobs, trying it, its settings', async (t) => {
