@@ -126,8 +126,8 @@ function exampleOf({ config }: Cli, folder: string, { type = EndpointType.QB }: 
 }
 
 /**
- * Returns the endpoint that a release changes; `undefined` if it creates one. `isNamed`: by --name. Throws RejectedError
- * if several have the name, if it was not meant to be changed, or if it is of another type.
+ * Returns the endpoint that a release changes; `undefined` if it creates one. `isNamed`: by --name. Throws
+ * RejectedError if several have the name, if it was not meant to be changed, or if it is of another type.
  */
 async function endpointToChange(
   cli: Cli,
@@ -144,8 +144,8 @@ async function endpointToChange(
   if (known && type !== undefined && known.type !== type) {
     const [is, option] = known.type === EndpointType.LB ? ['is load-balancing', 'lb'] : ['has a queue', 'qb'];
     throw new RejectedError(
-      `The endpoint ${name} ${is}, and the type of an endpoint never changes. Give another --name; or --type ${option} ` +
-        'if what you deploy is of that type.',
+      `The endpoint ${name} ${is}, and the type of an endpoint never changes. Give another --name; or ` +
+        `--type ${option} if what you deploy is of that type.`,
     );
   }
   return known;
