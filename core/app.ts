@@ -81,6 +81,12 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     start: async () => undefined,
     stop: async () => parts.singletonTasks.resign(),
   };
+  // Before the server listens, no facade and no edge can report.
+  const listens: Service = {
+    name: 'stability',
+    start: async () => stability.listens(),
+    stop: async () => undefined,
+  };
   // Services stop from last to first: no new traffic, singleton tasks move to other replicas, claims stop, waits end,
   // agents leave, calls end.
   const early = [endEarly(table), endEarly(loop), resigns] as const;
@@ -101,7 +107,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     loop,
     certificates,
     parts.trust.watch,
-    ...[measures, refusals, server, parts.registry],
+    ...[measures, refusals, server, listens, parts.registry],
     early[0],
     jobCalls,
     edgeStreams,

@@ -80,11 +80,12 @@ export class SimReplica implements Being {
     this.#parts = parts;
     const { server, jobCalls, edgeStreams, envoyStreams, refusals } = buildServer(parts, health, config, dependencies);
     const { table, loop, scaling, reports, pods, containers, models, desired, audit } = parts.dispatch;
+    const listens = { name: 'stability', start: async () => stability.listens(), stop: async () => undefined };
     // As in core/app.ts, without certificates, metrics and the watch over a file.
     const services = [
       ...[...parts.engine.services, parts.batches.runner, parts.alerts],
       ...[reports, pods, containers, models, desired, audit, scaling, ...parts.edge.services, table, loop],
-      ...[refusals, server, parts.registry, jobCalls, edgeStreams, envoyStreams, health],
+      ...[refusals, server, listens, parts.registry, jobCalls, edgeStreams, envoyStreams, health],
     ];
     startAll(services, logger).then(
       () => {
