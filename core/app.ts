@@ -38,6 +38,11 @@ interface Core {
   readonly services: readonly Service[];
 }
 
+/** Returns a service that makes a call at its place in the start order. */
+function atStart(name: string, call: () => void): Service {
+  return { name, start: async () => call(), stop: async () => undefined };
+}
+
 /** Stops a service earlier than the start order would. */
 function endEarly(service: Service): Service {
   return { name: `${service.name} (end)`, start: async () => undefined, stop: () => service.stop() };
@@ -81,12 +86,6 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     start: async () => undefined,
     stop: async () => parts.singletonTasks.resign(),
   };
-  // Before the server listens, no facade and no edge can report.
-  const listens: Service = {
-    name: 'stability',
-    start: async () => stability.listens(),
-    stop: async () => undefined,
-  };
   // Services stop from last to first: no new traffic, singleton tasks move to other replicas, claims stop, waits end,
   // agents leave, calls end.
   const early = [endEarly(table), endEarly(loop), resigns] as const;
@@ -107,7 +106,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     loop,
     certificates,
     parts.trust.watch,
-    ...[measures, refusals, server, listens, parts.registry],
+    ...[measures, refusals, server, atStart('stability', () => stability.listens()), parts.registry],
     early[0],
     jobCalls,
     edgeStreams,
