@@ -1,7 +1,7 @@
 /**
- * Lets the event loops of all processes go before V8's helper threads. A helper that marks the heap runs for 20 to 40 ms
- * at a stretch. At the priority of the event loops, each step of a request waits for its time slice on a machine with
- * few processors.
+ * Lets the event loops of all processes go before V8's helper threads. A helper that marks the heap runs for 20 to 40
+ * ms at a stretch. At the priority of the event loops, each step of a request waits for its time slice on a machine
+ * with few processors.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';

@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
- * Workers that a burst of requests needed end while a smaller load goes on without a pause: real core, facade, agent and
- * HTTP workers.
+ * Workers that a burst of requests needed end while a smaller load goes on without a pause: real core, facade, agent
+ * and HTTP workers.
  */
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
