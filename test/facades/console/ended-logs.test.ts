@@ -38,8 +38,7 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
     CRASHES_MS_MAX,
   );
   await system.endWorkers(id);
-  const page = await open(t);
-  await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+  const page = await open(t, { at: `endpoints/${id}/activity` });
   await page.getByText(/^and \d+ before$/).waitFor();
   const log = page.getByRole('dialog').getByLabel('Log', { exact: true });
   const see = async (button: Locator): Promise<void> => {

@@ -24,8 +24,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
 
   t.test('jobs a minute: arrived and ended, in the chosen time range', async (t) => {
     const id = await newEndpoint();
-    const page = await open(t);
-    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    const page = await open(t, { at: `endpoints/${id}/activity` });
     await page.getByText('No job ended in that time.').waitFor();
     const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Jobs a minute' }) });
     t.equal(await panel.count(), 0, 'none came');
@@ -81,8 +80,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       SELECT ${id}, now() - (231 - n) * interval '1 minute', n % 3, n % 3, 0, 'reason ' || n, '[]',
         '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0
           FROM generate_series(1, 230) AS n ORDER BY n`;
-    const page = await open(t);
-    await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
+    const page = await open(t, { at: `endpoints/${id}/decisions` });
     const shown = page.getByRole('list', { name: 'Decisions, latest first' }).getByRole('listitem');
     await page.getByText('reason 230').waitFor();
     t.equal(await shown.count(), 100);
@@ -189,8 +187,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     const own = () => sql`UPDATE scale_log SET decided_at = now() - interval '70 minutes' WHERE endpoint_id = ${id}`;
     await waitFor('its first decision', async () => (await own()).count > 0);
     for (let minutesAgo = 60; minutesAgo > 0; minutesAgo -= 10) await decided(`${minutesAgo} minutes ago`, minutesAgo);
-    const page = await open(t);
-    await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
+    const page = await open(t, { at: `endpoints/${id}/decisions` });
     const panel = page
       .locator('section')
       .filter({ has: page.getByRole('heading', { name: 'Wanted, decided and present' }) });
@@ -296,8 +293,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
         FROM generate_series(${from}::int, ${to}::int) AS n`;
       });
     await failed(1, 3);
-    const page = await open(t);
-    await page.goto(`${system.url}/console/endpoints/${id}/errors`);
+    const page = await open(t, { at: `endpoints/${id}/errors` });
     await page.getByText('All 3 failed jobs of this time that are kept.').waitFor();
     await page.getByText('3 ×').waitFor();
     await failed(4, 130);

@@ -225,8 +225,7 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
     const { id: job } = (await endpointJobs(system, id).runSync({ mode: 'value', value: 1 })) as { id: string };
     await sql`INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives) VALUES
       (${id}, ${job}, 1, false, 3, 'the receiver answered 404', 0), (${id}, ${job}, 2, true, 1, '', 0)`;
-    const page = await open(t);
-    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${job}`);
+    const page = await open(t, { at: `endpoints/${id}/jobs/${job}` });
     const calls = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Webhook calls' }) });
     await waitFor('both', async () => (await calls.locator('tbody tr').count()) === 2);
     await calls.getByLabel('State').selectOption({ label: 'given up' });

@@ -48,9 +48,8 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
   });
 
   await t.test('a page with a selection is paused, while others are live', async (t) => {
-    const page = await open(t);
-    const other = await open(t);
-    for (const one of [page, other]) await one.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+    const at = `endpoints/${id}/jobs?status=IN_QUEUE`;
+    const [page, other] = [await open(t, { at }), await open(t, { at })];
     await page.getByRole('rowheader').first().waitFor();
     const before = await rows(page);
     await page.getByRole('checkbox', { name: `Select ${before[0]!}` }).check();
@@ -64,8 +63,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
 
   await t.test('further pages are live too, and requests are bounded', async (t) => {
     for (let place = 0; place < 52; place += 1) await jobs.run({ mode: 'value', value: place });
-    const page = await open(t);
-    await page.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+    const page = await open(t, { at: `endpoints/${id}/jobs?status=IN_QUEUE` });
     await waitFor('a page', async () => (await rows(page)).length === 50);
     await page.getByRole('button', { name: 'Older' }).click();
     await waitFor('the rest', async () => (await rows(page)).length === 4);
@@ -211,9 +209,8 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
         t.teardown(() => system.request('DELETE', `/v1/pods/${json.id}`));
       }),
     );
-    const page = await open(t);
+    const page = await open(t, { at: 'pods' });
     const names = () => page.locator('tbody tr td:first-child .text').allTextContents();
-    await page.goto(`${system.url}/console/pods`);
     await page.getByRole('button', { name: /^Name/ }).click();
     await waitFor('the first page', async () => (await names()).length === 50 && (await names())[0] === 'p00');
     const held = Promise.withResolvers<void>();

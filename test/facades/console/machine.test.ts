@@ -125,8 +125,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
       workersMax: 1,
     });
     await row.filter({ hasText: 'on the H200' }).waitFor();
-    const owner = await open(t);
-    await owner.goto(`${system.url}/console/endpoints/${onCard}/activity`);
+    const owner = await open(t, { at: `endpoints/${onCard}/activity` });
     await owner.getByText(/GPU 98\s%, 883\sMiB/).waitFor();
     await inspect(t, owner, 'a worker with a busy card');
     await system.endWorkers(onCard);
@@ -231,12 +230,10 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   });
 
   await t.test('an account’s key may not see it; an unknown name', async (t) => {
-    const owner = await open(t);
-    await owner.goto(`${system.url}/console/machines/${machineId}`);
+    const owner = await open(t, { at: `machines/${machineId}` });
     await owner.getByText('This key has no access.').waitFor();
     await inspect(t, owner, 'a machine, for an account');
-    const reader = await open(t, { key: await system.newKey(KeyScope.READ_ONLY) });
-    await reader.goto(`${system.url}/console/machines/rack-1`);
+    const reader = await open(t, { key: await system.newKey(KeyScope.READ_ONLY), at: 'machines/rack-1' });
     await reader.getByText('This key has no access.').waitFor();
     await page.goto(`${system.url}/console/machines/nosuch`);
     await page.getByText('There is no machine "nosuch".').waitFor();

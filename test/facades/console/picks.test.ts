@@ -25,7 +25,7 @@ t.setTimeout(600_000);
 t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const { open, inspect } = await consolePages(t, system);
-  const { clients, key, rootKey, url } = system;
+  const { clients, key, rootKey } = system;
   const newAccount = async (name: string): Promise<string> =>
     (await call(clients.access, 'createAccount', { name }, rootKey)).accountId;
   const keyOf = async (accountId: string): Promise<string> => {
@@ -68,8 +68,7 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     button: string,
     options: { key?: string } = {},
   ): Promise<{ page: Page; asked: string[] }> => {
-    const page = await open(t, options);
-    await page.goto(`${url}/console${path}`);
+    const page = await open(t, { ...options, at: path.slice(1) });
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     await page.getByRole('button', { name: button }).click();

@@ -31,8 +31,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
   const id = await lbEndpoint(system, { workersMin: 0, name: 'balanced' }, { more: { env: { START_MS: '4000' } } });
 
   const tryPage = async (t: Test): Promise<Page> => {
-    const page = await open(t);
-    await page.goto(`${system.url}/console/endpoints/${id}/try`);
+    const page = await open(t, { at: `endpoints/${id}/try` });
     await page.getByRole('heading', { name: 'Request' }).waitFor();
     return page;
   };
@@ -258,9 +257,8 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
   });
 
   t.test('its activity shows requests, and failed ones without their query', async (t) => {
-    const page = await open(t);
     await at(id, `${say('text/plain', Buffer.from('x'), 503)}&secret=1`);
-    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    const page = await open(t, { at: `endpoints/${id}/activity` });
     const failed = page.getByRole('region', { name: /^Last failed requests/ });
     await failed.getByText('GET /say?…').first().waitFor({ timeout: 90_000 });
     t.notMatch(await page.content(), 'secret=1');

@@ -89,8 +89,7 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
   });
 
   await t.test('searched by core, with totals and chart of the matches; filters are in the URL', async (t) => {
-    const page = await open(t);
-    await page.goto(`${system.url}/console/usage`);
+    const page = await open(t, { at: 'usage' });
     await begins(page, 70);
     await page.getByRole('button', { name: 'Next' }).click();
     await begins(page, 20);
@@ -120,8 +119,7 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
   });
 
   await t.test('all matches as a file, in order', async (t) => {
-    const page = await open(t);
-    await page.goto(`${system.url}/console/usage`);
+    const page = await open(t, { at: 'usage' });
     await page.getByRole('button', { name: /^Time/ }).click();
     await begins(page, 1, 1, 2, 2);
     const download = page.waitForEvent('download');

@@ -16,8 +16,7 @@ const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 export function accountPages(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
   t.test('a key: made, shown once, usable, revoked', async (t) => {
     const page = await open(t, PHONE);
-    await signIn(page);
-    await page.goto(`${system.url}/console/keys`);
+    await signIn(page, system.key, 'keys');
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('Name', { exact: true }).fill('dashboard');
     await page.getByLabel('It may').selectOption('RESTRICTED');

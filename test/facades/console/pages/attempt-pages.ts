@@ -27,8 +27,7 @@ function killed(t: Test, { system, open, signIn, inspect }: BrowserParts): void 
     process.kill(Number(await files.noted('pids')), 'SIGKILL');
     await files.notes('pids', 2, 60_000);
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${own.id}/jobs/${id}`);
+    await signIn(page, system.key, `endpoints/${own.id}/jobs/${id}`);
     const lane = (attempt: number) => page.locator('.lane').filter({ hasText: `Attempt ${attempt}` });
     await lane(2)
       .getByText(/began .+ after the submission · runs for/)
@@ -73,8 +72,7 @@ function triedAgain(t: Test, { system, id, open, signIn }: BrowserParts): void {
     const job = await jobs.run({ mode: 'fail-then', file: files.path('mended'), value: 'at the second try' });
     await jobs.reached(job, 'FAILED');
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${job}`);
+    await signIn(page, system.key, `endpoints/${id}/jobs/${job}`);
     await page.getByLabel('Error', { exact: true }).getByText('not yet').waitFor();
     files.open('mended');
     await page.getByRole('button', { name: 'Run it again' }).click();
@@ -102,8 +100,7 @@ function waiting(t: Test, { system, open, signIn, inspect }: BrowserParts): void
       await closed.run({});
       const second = await closed.run({});
       const page = await open(t);
-      await signIn(page);
-      await page.goto(`${system.url}/console/endpoints/${closed.id}/jobs/${second}`);
+      await signIn(page, system.key, `endpoints/${closed.id}/jobs/${second}`);
       await page
         .locator('.summary')
         .getByText(/^It waits in place 2\..*“Most workers” is 0: raise it to let workers start/)
@@ -144,8 +141,7 @@ function refusedCalls(t: Test, { system, id, open, signIn, inspect }: BrowserPar
     const job = await jobs.run({ mode: 'value', value: 1 }, { webhook: hooks.url('refused') });
     await hooks.received('refused');
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${job}`);
+    await signIn(page, system.key, `endpoints/${id}/jobs/${job}`);
     const row = page.getByRole('row').filter({ hasText: /500/ });
     await row.getByText('waiting', { exact: true }).waitFor();
     t.equal(await page.getByRole('button', { name: 'Call again' }).count(), 0, 'it is tried again by itself');

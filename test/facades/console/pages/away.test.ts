@@ -14,6 +14,7 @@ import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
 import { startProcesses } from '../../../helpers/system/processes.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { signInAt } from './console-pages.ts';
 
 const WAIT_MS = 60_000;
 
@@ -23,16 +24,13 @@ t.test('while parts are down', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   const slipway = await startProcesses(t, { env: { SLIPWAY_EDGE_KEY: 'an edge key of this test' } });
   const id = await slipway.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 } });
   const browser = await startChromium(t);
-  const signIn = async (t: Test, key = slipway.key): Promise<Page> => {
+  const signIn = async (t: Test, path: string, key = slipway.key): Promise<Page> => {
     const context = await openProfile(browser);
     t.teardown(() => context.close());
     const page = await context.newPage();
     page.setDefaultTimeout(WAIT_MS);
     page.on('pageerror', (error) => t.fail(`in the page: ${error.message}`));
-    await page.goto(`${slipway.url}/console`);
-    await page.getByLabel('API key').fill(key);
-    await page.keyboard.press('Enter');
-    await page.getByRole('row').filter({ hasText: id }).waitFor();
+    await signInAt(page, slipway.url, key, path);
     return page;
   };
   /** Waits until the endpoint's page shows so many waiting jobs. */
@@ -62,8 +60,7 @@ t.test('while parts are down', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   );
 
   t.test('the facade: the page says so, keeps what it knew, and goes on', async (t) => {
-    const page = await signIn(t);
-    await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
+    const page = await signIn(t, `endpoints/${id}/activity`);
     await waiting(page, 0);
     await slipway.facade.kill();
     await page.getByText('Reconnecting …').waitFor();
@@ -77,14 +74,11 @@ t.test('while parts are down', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   t.test(
     'core: a page that is open says so and goes on, one that is opened then says so within seconds and goes on too',
     async (t) => {
-      const page = await signIn(t);
-      await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
+      const page = await signIn(t, `endpoints/${id}/activity`);
       await waiting(page, 1);
-      const old = await signIn(t);
-      await old.goto(`${slipway.url}/console/usage`);
+      const old = await signIn(t, 'usage');
       await old.getByText('Nothing ran in this period.').waitFor();
-      const list = await signIn(t);
-      await list.goto(`${slipway.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+      const list = await signIn(t, `endpoints/${id}/jobs?status=IN_QUEUE`);
       await list.getByRole('rowheader').first().waitFor();
       await slipway.cores[0]!.kill();
       await old.getByLabel('Period').selectOption('168');
@@ -129,13 +123,11 @@ t.test('while parts are down', { skip: whyNoChromium(), timeout: 300_000 }, asyn
       'something else is chosen',
     async (t) => {
       const worked = await slipway.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 1 } });
-      const page = await signIn(t);
-      await page.goto(`${slipway.url}/console/endpoints/${worked}/activity`);
+      const page = await signIn(t, `endpoints/${worked}/activity`);
       await page.getByRole('button', { name: /^Log/ }).first().click();
       const log = page.getByRole('dialog');
       await log.getByRole('group', { name: /^Log/ }).waitFor();
-      const list = await signIn(t);
-      await list.goto(`${slipway.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+      const list = await signIn(t, `endpoints/${id}/jobs?status=IN_QUEUE`);
       await list.getByRole('rowheader').first().waitFor();
       const core = slipway.cores[0]!;
       t.teardown(() => process.kill(core.pid, 'SIGCONT'));
@@ -163,7 +155,7 @@ t.test('while parts are down', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     'the facade stands still: a page says so, keeps what it knew and goes on, by another feed where the one that ' +
       'it had stays silent',
     async (t) => {
-      const page = await signIn(t);
+      const page = await signIn(t, '');
       let feeds = 0;
       page.on('request', (request) => {
         if (request.url().includes('/api/live?endpoint=')) feeds += 1;
@@ -205,8 +197,7 @@ t.test('while parts are down', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   t.test('a key that is revoked while its page is open: one is asked to sign in again', async (t) => {
     const fields = { name: 'for a while', scope: KeyScope.ALL, endpointIds: [], accountId: '', permissions: undefined };
     const { key, secret } = await call(slipway.clients.keys, 'createKey', fields, slipway.key);
-    const page = await signIn(t, secret);
-    await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
+    const page = await signIn(t, `endpoints/${id}/activity`, secret);
     await waiting(page, 2);
     await call(slipway.clients.keys, 'revokeKey', { id: key!.id }, slipway.key);
     await page.getByText('The session has ended: sign in again.').waitFor();

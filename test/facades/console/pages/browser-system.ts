@@ -8,7 +8,7 @@ import { startSystem } from '../../../helpers/system/system.ts';
 import { PATIENCE_MS } from '../../../helpers/time/wait-for.ts';
 import type { AxeResult } from './axe.ts';
 import { AXE, openOf, toldOf } from './axe.ts';
-import { checkSight, keepPicture } from './console-pages.ts';
+import { checkSight, keepPicture, signInAt } from './console-pages.ts';
 
 /** Starts both. They end with the test. The endpoint has run a job. */
 export async function browserSystem(t: Test) {
@@ -54,12 +54,8 @@ export async function browserSystem(t: Test) {
     });
     return page;
   };
-  const signIn = async (page: Page, key = system.key): Promise<void> => {
-    await page.goto(`${system.url}/console`);
-    await page.getByLabel('API key').fill(key);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  };
+  /** Signs in at a path below /console/, whose page is shown then. Default: the overview. */
+  const signIn = (page: Page, key = system.key, path = ''): Promise<void> => signInAt(page, system.url, key, path);
   /**
    * Checks that a page is not wider than its window and has no findings of axe-core. `options`: of axe-core, such as
    * the rules to check. Default: all.

@@ -150,8 +150,7 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
     const failed = await jobs.run({ mode: 'throw', message: 'out of memory on card 3' });
     await jobs.reached(failed, 'FAILED');
     const page = await open(t, PHONE);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/jobs`);
+    await signIn(page, system.key, `endpoints/${id}/jobs`);
     await page.getByLabel('State').selectOption('FAILED');
     await page.getByRole('row').filter({ hasText: 'out of memory on card 3' }).waitFor();
     await page.getByRole('cell', { name: 'completed' }).first().waitFor({ state: 'detached' });
@@ -183,8 +182,7 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
     const text = 'täglich '.repeat(2_100_000);
     const { id: large } = await jobs.runSync({ mode: 'echo', text });
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${large}`);
+    await signIn(page, system.key, `endpoints/${id}/jobs/${large}`);
     await page.getByLabel('Output', { exact: true }).waitFor();
     for (const title of ['Output', 'Input']) {
       const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
@@ -215,8 +213,7 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
       { webhook: hooks.url('console') },
     );
     const page = await open(t, { ...PHONE, colorScheme: 'dark' });
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${talker.id}/jobs/${said}`);
+    await signIn(page, system.key, `endpoints/${talker.id}/jobs/${said}`);
     const log = page.getByLabel('Logs', { exact: true });
     files.open('gate/1');
     await log.getByText('saying one').waitFor();

@@ -88,8 +88,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
 
   t.test('the current section stays visible in a narrow window', async (t) => {
     const page = await open(t, { viewport: WIDTHS.desk });
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/code`);
+    await signIn(page, system.key, `endpoints/${id}/code`);
     const here = page.locator('.tabs [aria-current]');
     await here.waitFor();
     await page.setViewportSize(WIDTHS.phone);

@@ -75,8 +75,7 @@ function errors(t: Test, { system, open, signIn }: BrowserParts): void {
       await own.settled(await own.run({ mode: 'stream', values: [], message }));
     }
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${own.id}/errors`);
+    await signIn(page, system.key, `endpoints/${own.id}/errors`);
     await page.getByText('the prompt is too long').first().waitFor();
     const groups = await page.locator('main .problems > li').allTextContents();
     t.equal(

@@ -27,8 +27,7 @@ function times(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end());
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    await signIn(page, system.key, `endpoints/${id}/activity`);
     await page.getByText('No job ended in that time.').waitFor();
     await inspect(t, page, 'no job ended');
     /** Waits of 1 to 1.4 s, and executions that took no time. */
@@ -88,8 +87,7 @@ function submittedWithin(t: Test, { system, open, signIn, inspect }: BrowserPart
     await sql`UPDATE job SET submitted_at = now() - interval '3 days' WHERE id = ${week}`;
     await sql`UPDATE job SET submitted_at = now() - interval '3 hours' WHERE id = ${day}`;
     const page = await open(t, { timezoneId: 'Asia/Tokyo' });
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
+    await signIn(page, system.key, `endpoints/${own.id}/jobs`);
     const lists = async (...ids: string[]): Promise<void> => {
       await waitFor(`the list to be ${ids.join(', ')}`, async () => {
         const shown = await page.getByRole('rowheader').allTextContents();
@@ -159,8 +157,7 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
       const waiting: string[] = [];
       for (let place = 0; place < 12; place += 1) waiting.push(await own.run({ mode: 'block' }));
       const page = await open(t);
-      await signIn(page);
-      await page.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
+      await signIn(page, system.key, `endpoints/${own.id}/jobs`);
       const all = page.getByRole('checkbox', { name: 'Select all on this page' });
       await all.focus();
       await page.keyboard.press('Space');
@@ -208,8 +205,7 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
         'what has ended cannot be chosen',
       );
       const reader = await open(t);
-      await signIn(reader, await system.newKey(KeyScope.READ_ONLY));
-      await reader.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
+      await signIn(reader, await system.newKey(KeyScope.READ_ONLY), `endpoints/${own.id}/jobs`);
       await reader.getByRole('rowheader').first().waitFor();
       t.equal(await reader.getByRole('checkbox').count(), 0, 'nor by a key that may only read');
       await own.call('POST', `/cancel/${waiting[5]}`);

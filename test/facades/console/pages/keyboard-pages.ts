@@ -163,8 +163,7 @@ async function tabThrough(page: Page): Promise<{ stops: number; unseen: string[]
 function colours(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
   t.test("the chosen colour scheme overrides the system's, survives a reload, and applies to charts", async (t) => {
     const page = await open(t, { colorScheme: 'dark' });
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    await signIn(page, system.key, `endpoints/${id}/activity`);
     await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
     const light = async (): Promise<boolean> =>
       (await page.evaluate(`(() => {
@@ -195,8 +194,7 @@ function colours(t: Test, { system, id, open, signIn, inspect }: BrowserParts): 
 function tables(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
   t.test('a chart as a table: each value is read without a mouse', async (t) => {
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
+    await signIn(page, system.key, `endpoints/${id}/decisions`);
     const panel = page
       .locator('section')
       .filter({ has: page.getByRole('heading', { name: 'Wanted, decided and present' }) });

@@ -16,7 +16,7 @@ export interface BrowserParts {
   id: string;
   browser: Browser;
   open(t: Test, options?: BrowserContextOptions): Promise<Page>;
-  signIn(page: Page, key?: string): Promise<void>;
+  signIn(page: Page, key?: string, path?: string): Promise<void>;
   inspect(t: Test, page: Page, name: string, options?: object): Promise<void>;
 }
 

@@ -34,8 +34,7 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
         now() + interval '1 day'
       FROM generate_series(1, 12000) AS i`;
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${own.id}/jobs?from=now-1h`);
+    await signIn(page, system.key, `endpoints/${own.id}/jobs?from=now-1h`);
     await page.getByText('10,000 and more kept').waitFor();
     await page.getByRole('button', { name: 'Run all that match again …' }).waitFor();
     await page.getByRole('button', { name: 'Cancel all that match …' }).click();
@@ -84,8 +83,7 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
       'only the one that did not match still waits',
     );
     const reader = await open(t);
-    await signIn(reader, await system.newKey(KeyScope.READ_ONLY));
-    await reader.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
+    await signIn(reader, await system.newKey(KeyScope.READ_ONLY), `endpoints/${own.id}/jobs`);
     await reader.getByRole('rowheader').first().waitFor();
     t.equal(await reader.getByRole('button', { name: /that match/ }).count(), 0, 'not by a key that may only read');
   });
@@ -105,8 +103,7 @@ function runAgain(t: Test, { system, open, signIn, inspect }: BrowserParts): voi
     const done = await own.run({ mode: 'value', value: 1 });
     await own.settled(done);
     const page = await open(t, { viewport: { width: 390, height: 800 } });
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${own.id}/jobs?status=COMPLETED`);
+    await signIn(page, system.key, `endpoints/${own.id}/jobs?status=COMPLETED`);
     await page.getByRole('rowheader').first().waitFor();
     t.equal(
       await page.getByRole('button', { name: /that match/ }).count(),

@@ -28,8 +28,7 @@ export function playgroundPages(t: Test, { system, id: other, open, signIn, insp
     );
     const files = await scratch(t);
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}`);
+    await signIn(page, system.key, `endpoints/${id}`);
     await page.getByRole('link', { name: 'Playground' }).click();
     const model = page.getByLabel('Model', { exact: true });
     await waitFor('the model to be known', async () => (await model.inputValue()) === 'echo-1');
@@ -104,8 +103,7 @@ export function playgroundPages(t: Test, { system, id: other, open, signIn, insp
     const reader = { name: 'reader', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions };
     const { secret } = await call(system.clients.keys, 'createKey', reader, system.key);
     const ofReader = await open(t);
-    await signIn(ofReader, secret);
-    await ofReader.goto(`${system.url}/console/endpoints/${id}/playground`);
+    await signIn(ofReader, secret, `endpoints/${id}/playground`);
     await ofReader.getByText('This key may not send requests.').waitFor();
     for (const made of [id, balanced])
       await call(system.clients.endpoints, 'deleteEndpoint', { id: made, stopWorkers: true }, system.key);

@@ -64,8 +64,7 @@ function workerLog(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
     const talker = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js') }));
     await talker.runSync({ words: ['one'] });
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${talker.id}/activity`);
+    await signIn(page, system.key, `endpoints/${talker.id}/activity`);
     await page.getByRole('button', { name: /^Log of worker / }).click();
     const log = page.getByRole('dialog').getByLabel('Log', { exact: true });
     await log.getByText('saying one').waitFor();

@@ -25,8 +25,7 @@ function byJson(t: Test, { system, id, open, signIn }: BrowserParts): void {
     files.makeFolder('gate');
     const { id: last } = await endpointJobs(system, id).runSync({ mode: 'value', value: 'i'.repeat(2_000) });
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/try`);
+    await signIn(page, system.key, `endpoints/${id}/try`);
     const text = page.getByLabel(/as JSON/);
     await page.getByText('Its long texts are shortened here').waitFor();
     t.same(JSON.parse(await text.inputValue()), { mode: 'value', value: `${'i'.repeat(100)}…` });
@@ -122,8 +121,7 @@ function streamIsGone(t: Test, { system, id, open, signIn }: BrowserParts): void
 function byForm(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
   t.test('trying it with a form: a field for each member, sent with its type', async (t) => {
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/try`);
+    await signIn(page, system.key, `endpoints/${id}/try`);
     await page.getByLabel(/as JSON/).fill('{"prompt": "goes", "seed": 12345678901234567890}');
     await page.getByLabel('as', { exact: true }).selectOption('form');
     await page.getByText('whose numbers it can write as they are').waitFor();
@@ -162,8 +160,7 @@ function byForm(t: Test, { system, id, open, signIn, inspect }: BrowserParts): v
     const slow = await jobs.run({ mode: 'until', file: files.path('done') });
     await jobs.reached(slow, 'IN_PROGRESS');
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/jobs`);
+    await signIn(page, system.key, `endpoints/${id}/jobs`);
     await page.getByLabel('State').selectOption('IN_PROGRESS');
     await page.getByRole('rowheader', { name: slow }).waitFor();
     await page.getByRole('button', { name: /^Ran/ }).click();

@@ -33,8 +33,7 @@ function crashed(t: Test, { system, open, signIn, inspect }: BrowserParts): void
     );
     await own.settled(await own.run({ mode: 'exit', code: 3 }));
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${own.id}/activity`);
+    await signIn(page, system.key, `endpoints/${own.id}/activity`);
     await page.getByLabel('of the last').selectOption({ label: '30 minutes' });
     const lane = (await lanesOf(page)).filter({ hasText: 'crashed' });
     await lane.locator('.badge').getByText('crashed', { exact: true }).waitFor();
@@ -77,8 +76,7 @@ function crashLoop(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
     const command = ['/bin/sh', '-c', 'exit 5'];
     const id = await system.createEndpoint({ command, fields: { workersMin: 1 }, ready: 0, workersMax: 1 });
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    await signIn(page, system.key, `endpoints/${id}/activity`);
     // Pauses double: this one is long enough to look at twice.
     await page.getByText(/crashed .*, next try at \d+:\d\d.*, in [5-9]\.\d\ss/).waitFor();
     await page
@@ -118,8 +116,7 @@ function frozen(t: Test, { system, open, signIn, inspect }: BrowserParts): void 
     );
     await own.runSync({ mode: 'value', value: 1 });
     const page = await open(t);
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${own.id}/activity`);
+    await signIn(page, system.key, `endpoints/${own.id}/activity`);
     await page.getByLabel('of the last').selectOption({ label: '5 minutes' });
     const lanes = await lanesOf(page);
     await lanes.locator('.phases .standby').waitFor({ state: 'attached' });
