@@ -4,6 +4,7 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { plot } from './plot.ts';
 import type { Subject } from './sample.ts';
+import { KEPT_LONG } from './sample.ts';
 import type { Soak } from './soak.ts';
 import type { Point, Tolerance, Trend } from './trend.ts';
 import { trendOf } from './trend.ts';
@@ -16,6 +17,8 @@ interface Shown {
 }
 
 const SHARE = 0.05;
+/** These grow through the whole soak. Their growth is reported. */
+const UNBOUNDED: Tolerance = { share: 0, least: Infinity };
 const SHOWN: Record<Subject, Shown> = {
   memory: { title: 'Memory (PSS)', unit: 'MiB', tolerance: { share: SHARE, least: 8 } },
   heap: { title: 'Used heap, least value in two minutes', unit: 'MiB', tolerance: { share: SHARE, least: 3 } },
@@ -45,7 +48,7 @@ export function judge(soak: Soak): Judged[] {
     return Object.entries(lines).map(([name, points]) => ({
       subject: subject as Subject,
       name,
-      trend: trendOf(pointsOf(subject, points), tolerance),
+      trend: trendOf(pointsOf(subject, points), name === KEPT_LONG ? UNBOUNDED : tolerance),
     }));
   });
 }
@@ -103,5 +106,6 @@ function leastOf(points: readonly Point[], minutes: number): Point[] {
 }
 
 function short(value: number): string {
+  if (value === Infinity) return 'any';
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
 }

@@ -22,6 +22,11 @@ const MIB = 2 ** 20;
 const KB_PER_MIB = 1_024;
 /** Tables with a line of their own: the largest. */
 const TABLES_SHOWN = 6;
+/** Line of the tables whose rows are kept for hours or days, so that they grow through a whole soak. */
+export const KEPT_LONG = 'kept for hours and days';
+/** Decisions are kept for 7 days, ended workers and idempotency keys for a day, counts for 12 h, the audit for ever. */
+const KEPT_LONG_TABLES =
+  /^(scale_log|idempotency_key|worker|worker_.*|audit_event|usage_span|endpoint_(traffic|requests|load|release|rollout))$/;
 
 interface TableRow {
   name: string;
@@ -42,9 +47,13 @@ export async function takeSample(
     heap[name] = valueOf(metrics, 'nodejs_heap_size_used_bytes') / MIB;
   }
   const rows = await readTables(system);
+  const [long, short] = [true, false].map((isLong) =>
+    rows.filter(({ name }) => KEPT_LONG_TABLES.test(name) === isLong),
+  );
   const of = (pick: (row: TableRow) => number): Record<string, number> => ({
-    all: rows.reduce((sum, row) => sum + pick(row), 0),
-    ...Object.fromEntries(rows.filter(({ name }) => tables.has(name)).map((row) => [row.name, pick(row)])),
+    all: short!.reduce((sum, row) => sum + pick(row), 0),
+    [KEPT_LONG]: long!.reduce((sum, row) => sum + pick(row), 0),
+    ...Object.fromEntries(short!.filter(({ name }) => tables.has(name)).map((row) => [row.name, pick(row)])),
   });
   return {
     memory,

@@ -2,6 +2,9 @@
 import { Ledger } from '@slipway/tools/soak/ledger';
 import { readOptions } from '@slipway/tools/soak/options';
 import { plot } from '@slipway/tools/soak/plot';
+import { judge } from '@slipway/tools/soak/report';
+import { KEPT_LONG } from '@slipway/tools/soak/sample';
+import type { Soak } from '@slipway/tools/soak/soak';
 import type { Point } from '@slipway/tools/soak/trend';
 import { trendOf } from '@slipway/tools/soak/trend';
 import t from 'tap';
@@ -36,6 +39,18 @@ t.test('a series is flat if it does not grow in the second half', async (t) => {
     ).isFlat,
     'shrinking is no growth',
   );
+});
+
+t.test('tables whose rows are kept for days may grow, and all others may not', async (t) => {
+  const growing = hourOf((minute) => 20 + minute);
+  const judged = judge({
+    ...{ minutes: 60, sent: {}, omitted: 0, acceptedJobs: 0, faults: [] },
+    series: { tables: { all: growing, [KEPT_LONG]: growing } } as Soak['series'],
+  });
+  t.match(judged, [
+    { name: 'all', trend: { isFlat: false } },
+    { name: KEPT_LONG, trend: { isFlat: true } },
+  ]);
 });
 
 t.test('the ledger reports jobs without an end, and with two', async (t) => {
