@@ -3,31 +3,17 @@
  * Core under faults that a seed chooses: some seeds hold everything that must hold, the same seed twice is the same
  * run, and a planted bug is found. `npm run sim` runs more of them.
  */
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import type { SeedsReport } from './run-seeds.ts';
+import { simulate } from './simulate.ts';
 
 t.setTimeout(600_000);
 
-const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
-
-/** Runs seeds in a process of their own, whose time is virtual. */
-function run(...args: string[]): Promise<{ code: number | string | null | undefined; report: SeedsReport }> {
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, [MAIN, '--json', ...args], { maxBuffer: 2 ** 28 }, (error, stdout, stderr) => {
-      if (stdout === '') reject(new Error(stderr));
-      else resolve({ code: error === null ? 0 : error.code, report: JSON.parse(stdout) as SeedsReport });
-    });
-  });
-}
-
 // Each waits for its PostgreSQL most of the time, so both run at once.
-const two = run('--seeds', '1', '--jobs', '20', '--twice');
-const planted = run('--planted', 'request ids ignored', '--from', '4', '--seeds', '8', '--jobs', '30');
+const two = simulate('--seeds', '1', '--jobs', '20', '--twice');
+const planted = simulate('--planted', 'request ids ignored', '--from', '4', '--seeds', '8', '--jobs', '30');
 // Both are awaited by their subtests.
 planted.catch(() => undefined);
-const slow = run('--slow', '--seeds', '1', '--jobs', '20');
+const slow = simulate('--slow', '--seeds', '1', '--jobs', '20');
 slow.catch(() => undefined);
 
 t.test('nothing is lost under faults, and a seed repeats its run', async (t) => {

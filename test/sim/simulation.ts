@@ -33,7 +33,7 @@ interface RunOptions {
   keepsTrace?: boolean;
   /** In place of all faults, the database is slow for a minute. */
   slow?: boolean;
-  /** Most faults are kills, and they come more often. */
+  /** Most faults are kills of replicas, four for each client. */
   kills?: boolean;
 }
 
@@ -64,7 +64,9 @@ const CALM_MS_MAX = 120_000;
 const FAULTS_MS_MAX = 600_000;
 /** After so many milliseconds counts must be true. */
 const COUNTED_MS = 6_000;
-const RESPAWN_MS = { least: 50, most: 2_000 };
+const RESPAWN_MS = { least: 50, most: 2_000, mostOfKills: 150 };
+/** With `kills`, the faults of a run end with so many deaths of replicas for each client. */
+const DEATHS_OF_CLIENT = 4;
 
 /** Share of statements at which a fault strikes; a run has one. */
 const SHARE = { least: 0.015, most: 0.08 };
@@ -78,7 +80,7 @@ export class Simulation {
   readonly #world: World;
   readonly #options: RunOptions;
   readonly #history: HistoryEvent[] = [];
-  readonly #replicas: SimReplica[] = [];
+  readonly #replicas = new Set<SimReplica>();
   readonly #crowd: Crowd;
   readonly #network: SimNetwork;
   readonly #facades: Facades;
@@ -138,7 +140,7 @@ export class Simulation {
     if (options.slow) this.#gate.slow = SLOW;
     this.#crowd = new Crowd({
       ...this.#asking,
-      ...{ endpoints: USUAL_ENDPOINTS, count: options.jobs },
+      ...{ endpoints: USUAL_ENDPOINTS, count: options.jobs, isDense: options.kills ?? false },
       record: (event) => this.#record(event),
       isCalled: (job) => this.#called.has(job),
       strike: (replica) => this.#nemesis.strikeAt(replica),
@@ -177,8 +179,8 @@ export class Simulation {
       isCalm: () => this.#nemesis.isOver && this.#living().length > 0,
     }).begin();
     if (!this.#options.slow) this.#nemesis.begin();
-    const jobs = (): boolean => this.#crowd.isWhole && (!this.#options.slow || world.nowMs >= SLOW.untilMs);
-    await world.run(jobs, FAULTS_MS_MAX);
+    await world.run(() => this.#hasHadFaults, FAULTS_MS_MAX);
+    this.#crowd.end();
     this.#nemesis.isOver = true;
     const calmMs = world.nowMs;
     this.#record({ is: 'calm', atMs: calmMs });
@@ -193,6 +195,12 @@ export class Simulation {
     });
     await world.run(() => hasLooked, world.nowMs + CALM_MS_MAX);
     return this.#end(recoveryMs);
+  }
+
+  get #hasHadFaults(): boolean {
+    const { slow, kills, jobs } = this.#options;
+    if (kills) return this.#spawned > DEATHS_OF_CLIENT * jobs;
+    return this.#crowd.isWhole && (!slow || this.#world.nowMs >= SLOW.untilMs);
   }
 
   #startMachines(): void {
@@ -231,7 +239,7 @@ export class Simulation {
   }
 
   #living(): SimReplica[] {
-    return this.#replicas.filter(({ dead, isUp }) => !dead && isUp);
+    return [...this.#replicas].filter(({ dead, isUp }) => !dead && isUp);
   }
 
   #spawn(address: string): void {
@@ -240,18 +248,20 @@ export class Simulation {
     const parts = { world: this.#world, network: this.#network, logger: this.#logger };
     const replica = new SimReplica({ name, host, address }, parts);
     this.#gate.open(replica, host);
-    this.#replicas.push(replica);
+    this.#replicas.add(replica);
   }
 
   async #kill(replica: SimReplica, why: string): Promise<void> {
     if (replica.dead) return;
     const world = this.#world;
     replica.die();
+    this.#replicas.delete(replica);
     world.note(replica.name, why);
     await this.#gate.end(replica);
     this.#liar.left(replica);
     this.#network.died(replica);
-    world.after(world.between(RESPAWN_MS.least, RESPAWN_MS.most), NATURE, () => this.#spawn(replica.address));
+    const mostMs = this.#options.kills ? RESPAWN_MS.mostOfKills : RESPAWN_MS.most;
+    world.after(world.between(RESPAWN_MS.least, mostMs), NATURE, () => this.#spawn(replica.address));
   }
 
   get #asking() {

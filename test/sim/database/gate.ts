@@ -91,6 +91,7 @@ export class Gate {
   /** Closes the connections of a dead replica. */
   async end(owner: Being): Promise<void> {
     this.#hosts.get(owner)?.();
+    this.#hosts.delete(owner);
     for (const connection of this.#all) if (connection.owner === owner) await this.#end(connection);
   }
 

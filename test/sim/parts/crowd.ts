@@ -17,6 +17,8 @@ interface CrowdOptions extends Omit<ClientOptions, 'replicas' | 'core'>, ShortCl
   onPhase(phase: Phase): void;
   /** Number of clients, without those with short jobs. */
   count: number;
+  /** Clients come as fast as others have left, with short jobs among them, and no faults are special to a phase. */
+  isDense: boolean;
 }
 
 /** Share of clients that use the queue API. */
@@ -36,6 +38,8 @@ const READY_MS = 4_000;
 /** Clients of the last group, of whose jobs no notification arrives, and the pause between two, in milliseconds. */
 const DEAF_GROUP = 8;
 const DEAF_PAUSE_MS = { least: 50, most: 400 };
+/** A dense crowd: the most clients at once, the longest pause between two groups, and the share with short jobs. */
+const DENSE = { openMax: 25, pauseMsMost: 200, shortShare: 0.15 };
 
 export class Crowd {
   readonly #options: CrowdOptions;
@@ -59,20 +63,29 @@ export class Crowd {
   /** True if nobody else comes. */
   isWhole = false;
 
+  /** Lets nobody else come. */
+  end(): void {
+    this.isWhole = true;
+  }
+
   /** Clients come, group by group, some with the key of another one. */
   begin(): void {
-    const { world, endpoints } = this.#options;
-    const size = 1 + Math.floor(world.fraction() * 5);
+    const { world, endpoints, isDense } = this.#options;
+    const isFull = isDense && this.all.filter(({ isOver }) => !isOver).length >= DENSE.openMax;
+    const size = isFull ? 0 : 1 + Math.floor(world.fraction() * 5);
     for (let n = 0; n < size && !this.#hasAll; n += 1) {
+      if (isDense && world.chance(DENSE.shortShare)) this.#addShort();
       const isPublic = world.chance(PUBLIC_SHARE);
       const options = this.#optionsOf(isPublic ? { isPublic, replicas: this.#options.facades } : {});
       const client = new SimClient(options, world.one(endpoints), this.#nextName);
       this.#clients.push(client);
       if (client.hasKey) this.#clients.push(new SimClient(options, client.endpoint, this.#nextName, client));
     }
-    world.after(world.between(ARRIVAL_MS.least, ARRIVAL_MS.most), NATURE, () => {
-      if (this.#hasAll) this.#beginShort(SHORT_GROUPS);
-      else this.begin();
+    world.after(world.between(ARRIVAL_MS.least, isDense ? DENSE.pauseMsMost : ARRIVAL_MS.most), NATURE, () => {
+      if (this.isWhole) return;
+      if (!this.#hasAll) return this.begin();
+      if (!isDense) return this.#beginShort(SHORT_GROUPS);
+      this.isWhole = true;
     });
   }
 
@@ -112,11 +125,15 @@ export class Crowd {
   /** So many clients with short jobs come, one after the other: the first show that their endpoint is short. */
   #comeShort(left: number, then: () => void): void {
     const { world } = this.#options;
-    this.#short.push(new ShortClient(this.#options, `short${this.#short.length}`));
+    this.#addShort();
     world.after(world.between(SHORT_PAUSE_MS.least, SHORT_PAUSE_MS.most), NATURE, () => {
       if (left > 1) this.#comeShort(left - 1, then);
       else then();
     });
+  }
+
+  #addShort(): void {
+    this.#short.push(new ShortClient(this.#options, `short${this.#short.length}`));
   }
 
   #optionsOf(own: Partial<ClientOptions>): ClientOptions {

@@ -21,12 +21,22 @@ interface NemesisOptions {
 }
 
 const WRITES = /\b(INSERT|UPDATE|DELETE)\b/;
-/** Pause between two faults at moments, in milliseconds: usually, and where most faults are kills. */
-const PAUSE_MS = { least: 40, most: 560, mostOfKills: 160 };
+/** Writes of jobs and what belongs to them, and the ends of transactions. */
+const WRITES_JOBS = /^\s*commit|(INSERT INTO|UPDATE|DELETE FROM) (job|idempotency|webhook)/i;
+/** Pause between two faults at moments, in milliseconds, usually and with `--kills`. */
+const PAUSE_MS = { least: 40, most: 560 };
+const RARE_PAUSE_MS = { least: 200, most: 3_000 };
 /** Share of faults at random times that strike a facade. */
 const FACADE_SHARE = 0.06;
 /** Share of kills among the faults with `--kills`, at statements and at random times. */
 const KILL_SHARE = 0.6;
+/**
+ * With `--kills`, a replica is killed after so many statements of any, at the next write of jobs, or at the next
+ * statement of this share. Now and then a lull lets jobs get to their end.
+ */
+const KILL_AFTER = { least: 1, most: 16, anyShare: 0.2 };
+/** So long it strikes at the replicas of one address only, so that jobs come to their end at the other, in milliseconds. */
+const VICTIM_MS = { least: 1_000, most: 5_000 };
 const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
 
 /**
@@ -64,8 +74,12 @@ export class Nemesis {
   isOver = false;
   phase: Phase = 'usual';
   #struckAtMs = 0;
+  /** Statements that pass until a replica is killed, with `--kills`. */
+  #untilKill = 0;
+  #victim = '';
+  #victimUntilMs = 0;
 
-  /** `kills`: most faults are kills, and they come more often. */
+  /** `kills`: most faults are kills, and most writes are hit by one. */
   constructor(options: NemesisOptions, share: number, kills = false) {
     this.#options = options;
     this.#share = share;
@@ -75,8 +89,8 @@ export class Nemesis {
   /** Begins with the faults at moments. */
   begin(): void {
     const { world } = this.#options;
-    const mostMs = this.#kills ? PAUSE_MS.mostOfKills : PAUSE_MS.most;
-    world.perform(world.between(PAUSE_MS.least, mostMs), NATURE, async () => {
+    const { least, most } = this.#kills ? RARE_PAUSE_MS : PAUSE_MS;
+    world.perform(world.between(least, most), NATURE, async () => {
       if (this.isOver) return;
       if (this.phase === 'usual') await this.#strike();
       this.begin();
@@ -115,6 +129,7 @@ export class Nemesis {
       else world.after(0, NATURE, () => this.#killOwing());
       return fault;
     }
+    if (this.#kills && runs && this.#isDue(sql, owner as SimReplica)) return world.one(KILLS);
     if (!world.chance(this.phase === 'short' ? STEP_SHARE : this.#share)) return undefined;
     const fault = this.#isKill() ? world.one(KILLS) : world.one(STATEMENT_FAULTS);
     const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
@@ -173,6 +188,20 @@ export class Nemesis {
     world.fault(u < 0.75 ? 'connection of a facade cut' : 'connection of a facade half-open', facade.name);
     if (u < 0.75) connection.cut();
     else connection.silence();
+  }
+
+  /** Returns whether a replica is to be killed at this statement. */
+  #isDue(sql: string, { isUp, address }: SimReplica): boolean {
+    const { world } = this.#options;
+    if (world.nowMs >= this.#victimUntilMs) {
+      this.#victimUntilMs = world.nowMs + world.between(VICTIM_MS.least, VICTIM_MS.most);
+      this.#victim = address;
+    }
+    if (!isUp || address !== this.#victim) return false;
+    this.#untilKill -= 1;
+    if (this.#untilKill > 0 || !(WRITES_JOBS.test(sql) || world.chance(KILL_AFTER.anyShare))) return false;
+    this.#untilKill = world.between(KILL_AFTER.least, KILL_AFTER.most);
+    return true;
   }
 
   #isKill(): boolean {
