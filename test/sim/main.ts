@@ -11,6 +11,7 @@ const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({
   options: {
     ...{ seeds: option, minutes: option, from: option, jobs: option, trace: option, planted: option, report: option },
+    ...{ only: option, shrink: option },
     ...{ twice: flag, slow: flag, kills: flag, json: flag, help: flag },
   },
 });
@@ -19,6 +20,15 @@ function positive(name: 'seeds' | 'minutes' | 'from' | 'jobs', fallback: number)
   const value = Number(values[name] ?? fallback);
   if (!(value > 0)) throw new Error(`--${name} must be a number above 0`);
   return value;
+}
+
+/** Returns the faults that may happen, by their index. `undefined`: all. */
+function onlyThese(): ReadonlySet<number> | undefined {
+  if (values.only === undefined) return undefined;
+  if (values.only === 'none') return new Set();
+  const numbers = values.only.split(',').map(Number);
+  if (!numbers.every((index) => index > 0)) throw new Error('--only must be a list of numbers above 0, or none');
+  return new Set(numbers);
 }
 
 /** Writes a file so that a reader never sees a part of it. */
@@ -46,6 +56,9 @@ else {
     slow: values.slow ?? false,
     kills: values.kills ?? false,
     keepsTrace: values.trace !== undefined,
+    only: onlyThese(),
+    // A part of the faults is not shrunk again.
+    shrinkRuns: Number(values.shrink ?? (values.only === undefined ? 30 : 0)),
     stopsAtFirst: bug !== undefined,
     onSeed: (text, soFar) => {
       process.stderr.write(`${text}\n`);

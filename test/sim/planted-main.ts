@@ -21,7 +21,7 @@ function find({ name, seeds, slow = false }: (typeof PLANTED)[number]): Promise<
     String(seeds),
     '--jobs',
     String(JOBS),
-    '--json',
+    ...['--json', '--shrink', '0'],
     ...(slow ? ['--slow'] : []),
   ];
   return new Promise((resolve) => {

@@ -60,7 +60,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'stored = await outage.persist(() => this.#insert(placed, claimId));',
     `const early = this.#insert(placed, claimId).catch(() => new Map());
       stored = await Promise.race([early, Promise.resolve(new Map(placed.map(({ job }) => [nameOf(job), {
-        job: { id: job.id, endpointId: job.endpointId, state: 'IN_QUEUE', attempt: 0, retries: 0 }, position: 0,
+        job: { id: job.id, endpointId: job.endpointId, state: 'IN_QUEUE', attempt: 0, retries: 0,
+        submittedAtMs: 0, delayMs: 0, executionMs: 0 }, position: 0,
         claimId: null }])))]);`,
   ),
   // A replica that forgets the id of its own claim only loses 4 s, until the audit of attempts finds the job. Here it

@@ -4,7 +4,9 @@ import { check } from './checker/checker.ts';
 import type { HistoryEvent, Violation } from './checker/history.ts';
 import { startSimServer } from './database/sim-server.ts';
 import { useSimSockets } from './database/sim-socket.ts';
-import type { RunResult } from './simulation.ts';
+import type { RunResult } from './run-options.ts';
+import type { ChosenFault } from './shrink.ts';
+import { shrink } from './shrink.ts';
 import { Simulation } from './simulation.ts';
 
 interface SeedsOptions {
@@ -19,6 +21,10 @@ interface SeedsOptions {
   slow: boolean;
   /** Most faults are kills. */
   kills: boolean;
+  /** Of the faults of each seed, only these happen, by their index. */
+  only?: ReadonlySet<number> | undefined;
+  /** Runs that look for the fewest faults with which the first failing seed still fails. 0: none. */
+  shrinkRuns: number;
   /** Ends with the first violation. */
   stopsAtFirst: boolean;
   /** Name of the planted bug. */
@@ -33,6 +39,9 @@ interface Failure {
   /** Repeats it. */
   command: string;
   violations: Violation[];
+  /** Number of faults that were chosen, the fewest that were found to break its first rule, and what repeats these. */
+  chosen: number;
+  shrunk?: { faults: readonly ChosenFault[]; command: string };
 }
 
 /** Totals over all seeds. */
@@ -76,9 +85,13 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
       const violations = check(result.history);
       if (options.twice && (await run()).hash !== result.hash)
         violations.push({ rule: 'the same seed is the same run', job: '', text: 'two runs have different traces' });
-      results.push({ ...result, history: [] });
+      results.push({ ...result, history: [], chosen: [] });
       count(result);
-      if (violations.length > 0) failures.push({ seed, command: commandOf(seed, options), violations });
+      if (violations.length > 0) {
+        const chosen = result.chosen.length;
+        failures.push({ seed, command: commandOf(seed, options), violations, chosen });
+        if (failures.length === 1 && options.shrinkRuns > 0) await shrinkFirst(seed, violations[0]!.rule, result);
+      }
       options.onSeed(lineOf(result, violations), report);
       if (violations.length > 0 && options.stopsAtFirst) break;
     }
@@ -87,6 +100,17 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
     await server.remove();
   }
   return report();
+
+  async function shrinkFirst(seed: number, rule: string, { chosen }: RunResult): Promise<void> {
+    const run = async (only: ReadonlySet<number>) => {
+      const result = await Simulation.run(server, { ...options, seed, only, keepsTrace: false });
+      options.onSeed(`  with ${only.size} of its faults: ${check(result.history).length} violations`, report);
+      return { faults: result.chosen, rules: check(result.history).map((violation) => violation.rule) };
+    };
+    const faults = await shrink({ faults: chosen, rule, runsMax: options.shrinkRuns, run });
+    const only = new Set(faults.map(({ index }) => index));
+    failures[0]!.shrunk = { faults, command: commandOf(seed, { ...options, only }) };
+  }
 
   function report(): SeedsReport {
     return reportOf(results, failures, (performance.now() - beganMs) / 1_000);
@@ -108,8 +132,9 @@ function givenUpIn(history: readonly HistoryEvent[]): number {
   return new Set(failed).size;
 }
 
-function commandOf(seed: number, { jobs, planted, slow, kills }: SeedsOptions): string {
-  const flags = `${slow ? ' --slow' : ''}${kills ? ' --kills' : ''}`;
+function commandOf(seed: number, { jobs, planted, slow, kills, only }: SeedsOptions): string {
+  const faults = only ? ` --only ${[...only].join(',') || 'none'}` : '';
+  const flags = `${slow ? ' --slow' : ''}${kills ? ' --kills' : ''}${faults}`;
   const more = `${flags}${planted === undefined ? '' : ` --planted '${planted}'`}`;
   return `npm run sim -- --from ${seed} --seeds 1 --jobs ${jobs}${more} --trace trace.txt`;
 }
@@ -148,9 +173,15 @@ function reportOf(results: readonly RunResult[], failures: Failure[], took: numb
 function textOf(report: Omit<SeedsReport, 'trace' | 'text'>): string {
   const { seeds, range, jobs, executions, statements, kills, faults, recovery, failures } = report;
   const kinds = Object.entries(faults).toSorted(([, a], [, b]) => b - a);
-  const failed = failures.flatMap(({ seed, command, violations }) => [
+  const failed = failures.flatMap(({ seed, command, violations, chosen, shrunk }) => [
     `seed ${seed} FAILED. To repeat it: ${command}`,
     ...violations.slice(0, PRINTED_MAX).map(({ rule, job, text }) => `  ${rule}: ${job} ${text}`),
+    ...(shrunk
+      ? [
+          `  ${shrunk.faults.length} of its ${chosen} faults break the first rule. To repeat it: ${shrunk.command}`,
+          ...shrunk.faults.map(({ index, text }) => `  ${String(index).padStart(7)}  ${text}`),
+        ]
+      : []),
   ]);
   return [
     `seeds ${range.first} to ${range.last} (${seeds}): ${jobs} jobs, ${executions} executions, ${kills} kills`,

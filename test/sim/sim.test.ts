@@ -8,9 +8,11 @@ import { simulate } from './simulate.ts';
 
 t.setTimeout(600_000);
 
+const BUG = 'request ids ignored';
+
 // Each waits for its PostgreSQL most of the time, so both run at once.
 const two = simulate('--seeds', '1', '--jobs', '20', '--twice');
-const planted = simulate('--planted', 'request ids ignored', '--from', '4', '--seeds', '8', '--jobs', '30');
+const planted = simulate('--kills', '--planted', BUG, '--seeds', '4', '--jobs', '6', '--shrink', '8');
 // Both are awaited by their subtests.
 planted.catch(() => undefined);
 const slow = simulate('--slow', '--seeds', '1', '--jobs', '20');
@@ -24,11 +26,31 @@ t.test('nothing is lost under faults, and a seed repeats its run', async (t) => 
   t.comment(`${report.jobs} jobs, recovery in virtual seconds: ${JSON.stringify(report.recovery)}`);
 });
 
-t.test('a planted bug is found, and the report says how to repeat it', async (t) => {
+t.test('a planted bug is found, and the report says how to repeat it with fewer faults', async (t) => {
   const { code, report } = await planted;
   t.equal(code, 0, 'the bug was found');
-  t.match(report.failures[0]?.command, /^npm run sim -- --from \d+ --seeds 1 --jobs 30 --planted/);
-  t.comment(`found by seed ${report.failures[0]?.seed} with ${report.kills} kills`);
+  const [failure] = report.failures;
+  t.match(failure?.command, /^npm run sim -- --from \d+ --seeds 1 --jobs 6 --kills --planted/);
+  const { faults, command } = failure!.shrunk!;
+  t.ok(faults.length < failure!.chosen, `${faults.length} of ${failure!.chosen} faults are left`);
+  const indexes = faults.map(({ index }) => index).join(',') || 'none';
+  t.match(command, ` --only ${indexes} `);
+  const seed = String(failure!.seed);
+  const again = await simulate(
+    '--kills',
+    '--planted',
+    BUG,
+    '--from',
+    seed,
+    '--seeds',
+    '1',
+    '--jobs',
+    '6',
+    '--only',
+    indexes,
+  );
+  t.equal(again.report.failures[0]?.violations[0]?.rule, failure!.violations[0]!.rule, 'these break the same rule');
+  t.comment(`found by seed ${seed}`);
 });
 
 t.test('a database that answers in 4 to 8 s for a minute is no outage', async (t) => {

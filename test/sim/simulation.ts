@@ -23,32 +23,9 @@ import { SHORT_ENDPOINT } from './parts/short-client.ts';
 import { Facades } from './parts/sim-facade.ts';
 import type { Machine } from './parts/sim-worker.ts';
 import { receiver } from './parts/webhook-receiver.ts';
+import type { RunOptions, RunResult } from './run-options.ts';
 import { NATURE } from './world/being.ts';
 import { World } from './world/world.ts';
-
-interface RunOptions {
-  seed: number;
-  /** Clients. */
-  jobs: number;
-  keepsTrace?: boolean;
-  /** In place of all faults, the database is slow for a minute. */
-  slow?: boolean;
-  /** Most faults are kills of replicas, four for each client. */
-  kills?: boolean;
-}
-
-export interface RunResult {
-  seed: number;
-  hash: string;
-  history: HistoryEvent[];
-  faults: ReadonlyMap<string, number>;
-  statements: number;
-  /** Connections to the database that replicas have closed by themselves. */
-  closed: number;
-  /** Virtual milliseconds from the end of the faults until all was over. `undefined`: it never was. */
-  recoveryMs: number | undefined;
-  trace: readonly string[];
-}
 
 /** Where the replicas listen. */
 const ADDRESSES = ['127.0.0.1:7001', '127.0.0.1:7002'];
@@ -111,7 +88,7 @@ export class Simulation {
   private constructor(path: string, database: string, admin: PlainConnection, options: RunOptions) {
     this.#options = options;
     this.#admin = admin;
-    const world = new World(options.seed, options.keepsTrace);
+    const world = new World(options.seed, options.keepsTrace, options.only);
     this.#world = world;
     this.#network = new SimNetwork(world);
     const network = this.#network;
@@ -227,6 +204,7 @@ export class Simulation {
       hash: world.hash,
       history: this.#history,
       faults: world.faults,
+      chosen: world.chosen,
       statements: this.#gate.statements,
       closed: this.#gate.closed,
       recoveryMs,

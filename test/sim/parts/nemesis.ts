@@ -32,11 +32,13 @@ const FACADE_SHARE = 0.06;
 const KILL_SHARE = 0.6;
 /**
  * With `--kills`, a replica is killed after so many statements of any, at the next write of jobs, or at the next
- * statement of this share. Now and then a lull lets jobs get to their end.
+ * statement of this share.
  */
 const KILL_AFTER = { least: 1, most: 16, anyShare: 0.2 };
 /** So long it strikes at the replicas of one address only, so that jobs come to their end at the other, in milliseconds. */
 const VICTIM_MS = { least: 1_000, most: 5_000 };
+/** Letters of a statement that stand in the list of faults. */
+const TEXT_MAX = 60;
 const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
 
 /**
@@ -92,7 +94,7 @@ export class Nemesis {
     const { least, most } = this.#kills ? RARE_PAUSE_MS : PAUSE_MS;
     world.perform(world.between(least, most), NATURE, async () => {
       if (this.isOver) return;
-      if (this.phase === 'usual') await this.#strike();
+      if (this.phase === 'usual' && world.strikes('at a moment')) await this.#strike();
       this.begin();
     });
   }
@@ -102,6 +104,7 @@ export class Nemesis {
     const { world, machines, gate, kill } = this.#options;
     if (this.phase !== 'short' || replica.dead || world.nowMs < this.#struckAtMs + STEP_PAUSE_MS) return;
     this.#struckAtMs = world.nowMs;
+    if (!world.strikes(`at a step of a short job: ${replica.name}`)) return;
     const machine = world.one(machines);
     const u = world.fraction();
     if (u < 0.4) world.perform(0, NATURE, () => kill(replica, 'killed at a step of a short job'));
@@ -120,28 +123,34 @@ export class Nemesis {
   chooseFault(sql: string, runs: boolean, owner: Being): StatementFault | undefined {
     const { world } = this.#options;
     if (this.isOver || this.phase === 'rest' || this.phase === 'deaf') return undefined;
+    const name = `${owner.name}, ${sql.trim().replace(/\s+/g, ' ').slice(0, TEXT_MAX)}`;
+    const struck = (fault: StatementFault): StatementFault | undefined =>
+      world.strikes(`${fault}: ${name}`) ? fault : undefined;
     if (this.#share > 0 && runs && TAKES_WEBHOOKS.test(sql) && world.chance(WEBHOOK_SHARE))
-      return 'killed after a commit';
+      return struck('killed after a commit');
     if (this.phase === 'short' && runs && WRITES_EARLY_RUNS.test(sql) && world.chance(EARLY_SHARE)) {
-      const fault = world.one(EARLY_FAULTS);
+      const fault = struck(world.one(EARLY_FAULTS));
+      if (!fault) return undefined;
       // Their facades submit again, and another replica may run the jobs before this statement comes.
       if (fault === 'statement late') world.after(0, NATURE, () => (owner as SimReplica).cutStreams());
       else world.after(0, NATURE, () => this.#killOwing());
       return fault;
     }
-    if (this.#kills && runs && this.#isDue(sql, owner as SimReplica)) return world.one(KILLS);
+    if (this.#kills && runs && this.#isDue(sql, owner as SimReplica)) return struck(world.one(KILLS));
     if (!world.chance(this.phase === 'short' ? STEP_SHARE : this.#share)) return undefined;
     const fault = this.#isKill() ? world.one(KILLS) : world.one(STATEMENT_FAULTS);
     const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
     if (fault.startsWith('error ') && (sql === '' || (needsWrite && !WRITES.test(sql)))) return undefined;
-    return fault;
+    return struck(fault);
   }
 
   /** See GateOptions.noticeMs. */
   noticeMs(): number | undefined {
     const { world } = this.#options;
-    if (!this.isOver && ((this.phase === 'deaf' && this.#share > 0) || world.chance(0.05))) return undefined;
-    if (this.isOver || !world.chance(0.05)) return world.between(NOTICE_MS.least, NOTICE_MS.usual);
+    const isDeaf = this.phase === 'deaf' && this.#share > 0;
+    if (!this.isOver && (isDeaf || world.chance(0.05)) && world.strikes('notification dropped')) return undefined;
+    if (this.isOver || !world.chance(0.05) || !world.strikes('notification late'))
+      return world.between(NOTICE_MS.least, NOTICE_MS.usual);
     world.fault('notification late');
     return world.between(NOTICE_MS.usual, NOTICE_MS.late);
   }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock, Random, Timer } from '@slipway/kit/time/clock';
+import type { ChosenFault } from '../shrink.ts';
 import type { Being } from './being.ts';
 import { ProcessTime } from './process-time.ts';
 
@@ -31,11 +32,16 @@ export class World {
   readonly #lines: string[] | undefined;
   /** Faults by kind. */
   readonly faults = new Map<string, number>();
+  /** Faults that the nemesis has chosen, as far as they happened. */
+  readonly chosen: ChosenFault[] = [];
+  #choices = 0;
+  readonly #only: ReadonlySet<number> | undefined;
   readonly #time = new ProcessTime(this);
 
-  /** `keepsTrace`: the trace is kept as text. */
-  constructor(seed: number, keepsTrace = false) {
+  /** `keepsTrace`: the trace is kept as text. `only`: of the chosen faults, these happen. Default: all. */
+  constructor(seed: number, keepsTrace = false, only?: ReadonlySet<number>) {
     this.seed = seed;
+    this.#only = only;
     this.#state = seed >>> 0;
     this.#libraryState = ~seed >>> 0;
     this.#lines = keepsTrace ? [] : undefined;
@@ -60,6 +66,14 @@ export class World {
     const line = `${this.#nowMs.toFixed(3)} ${parts.join(' ')}`;
     this.#hash.update(line).update('\n');
     this.#lines?.push(line);
+  }
+
+  /** Counts a fault that is chosen. Returns whether it happens. */
+  strikes(kind: string): boolean {
+    const index = (this.#choices += 1);
+    if (this.#only?.has(index) === false) return false;
+    this.chosen.push({ index, text: `${this.#nowMs.toFixed(0)} ms: ${kind}` });
+    return true;
   }
 
   /** Counts and traces a fault. */
