@@ -22,21 +22,22 @@ export class Liar {
     this.#agent = agent;
   }
 
-  /** Says what is not true of an attempt, now and later, of its own that is over or of another machine's. */
+  /** Says what is not true, now and later: of an attempt of its own that is over, or of all of other machines. */
   lie(others: readonly AttemptRef[]): void {
     const world = this.#world;
     const { life, link } = this.#agent;
-    const about = others.length > 0 && world.chance(0.5) ? others : this.over.slice(-20);
-    if (about.length === 0) return;
-    const ref = world.one(about);
+    const refs = others.length > 0 && world.chance(0.5) ? others : oneOf(world, this.over.slice(-20));
+    if (refs.length === 0) return;
     const kind = world.one([OutcomeKind.COMPLETED, OutcomeKind.FAILED, OutcomeKind.LOST, OutcomeKind.RETURNED]);
     const output = Buffer.from(world.chance(0.5) ? '{"token":"lie"}' : '{lie');
-    const lied: AttemptOutcome = { ref, kind, error: 'lie', ...(kind === OutcomeKind.COMPLETED && { output }) };
-    link()?.send({ outcomes: [lied] });
+    const lies = refs.map((ref): AttemptOutcome => {
+      return { ref, kind, error: 'lie', ...(kind === OutcomeKind.COMPLETED && { output }) };
+    });
+    link()?.send({ outcomes: lies });
     world.after(world.between(LIE_MS.least, LIE_MS.most), life(), () =>
       link()?.send({
-        outcomes: [lied, { ...lied, ref: { ...ref, jobId: 'none' } }],
-        chunks: [{ ref, number: 1, output: Buffer.from('{"lie":true}') }],
+        outcomes: [...lies, { ...lies[0]!, ref: { ...refs[0]!, jobId: 'none' } }],
+        chunks: refs.map((ref) => ({ ref, number: 1, output: Buffer.from('{"lie":true}') })),
       }),
     );
   }
@@ -51,4 +52,9 @@ export class Liar {
     const lied = { ref: earlier, kind: OutcomeKind.COMPLETED, error: 'lie', output: Buffer.from('{"token":"lie"}') };
     world.after(world.between(1, 50), life(), () => link()?.send({ outcomes: [lied] }));
   }
+}
+
+/** Returns one item, or none of none. */
+function oneOf<Item>(world: World, items: readonly Item[]): readonly Item[] {
+  return items.length === 0 ? [] : [world.one(items)];
 }
