@@ -37,9 +37,8 @@ const ANSWER_MS = 12;
 const SILENT_TRANSACTION_MS = 20_000;
 const SILENT_LISTENER_MS = 10_000;
 const LATENCY_MS = { least: 0.1, most: 2 };
-/** How long a late statement is under way to the server. */
+/** How long a late statement is under way to the server, and an answer of a slow database, in virtual milliseconds. */
 const LATE_MS = { least: 30, most: 600 };
-/** How long an answer of a slow database takes, in virtual milliseconds. */
 const SLOW_MS = { least: 4_000, most: 8_000 };
 
 export class Gate {
@@ -55,7 +54,7 @@ export class Gate {
   /** Connections that replicas have closed by themselves. */
   closed = 0;
   #numbers = 0;
-  /** Ends listening for each replica. What listens keeps all of a run in memory. */
+  /** Ends listening for each replica that lives. */
   readonly #hosts = new Map<Being, () => void>();
 
   constructor(options: GateOptions) {
@@ -70,8 +69,8 @@ export class Gate {
   /** Lets a replica connect to a host name of its own. */
   open(owner: Being, host: string): void {
     let count = 0;
-    const stop = listenAt(host, (near) => this.#accept(owner, near, `${owner.name}.${(count += 1)}`));
-    this.#hosts.set(owner, stop);
+    const accept = (near: SimSocket) => this.#accept(owner, near, `${owner.name}.${(count += 1)}`);
+    this.#hosts.set(owner, listenAt(host, accept));
   }
 
   /** Closes all that is left. */
