@@ -105,9 +105,11 @@ export async function listCore<Entry>(
   let bytes = 0;
   for (;;) {
     const request = { ...input, pageToken };
-    const page = await context.large.page(pageToken !== '', () =>
-      callCore<Record<string, unknown>>(context, service, method, request),
-    );
+    const page = await context.large
+      .page(pageToken !== '', () => callCore<Record<string, unknown>>(context, service, method, request))
+      .catch((error: unknown) => {
+        throw toGraphqlError(error);
+      });
     const next = page['nextPageToken'] as string | undefined;
     bytes += bytesOf(page);
     if (next && bytes > WITHOUT_TURN_BYTES && (await waitedForTurn(context))) {

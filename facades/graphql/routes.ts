@@ -79,14 +79,14 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
       const { reads, isPublic, run } = await executor.prepare(asked);
       if (isKeyless && !isPublic) throw keyMissing();
       const rest = async (tookMs: number): Promise<void> => gate.rateLimit?.rest(accountId, tookMs);
-      const answer = async (): Promise<Answer> => {
-        const [status, body] = answerOf(await run({ apiKey, accountId, rest }), request.id, logger);
+      const answer = async (isWanted: () => boolean): Promise<Answer> => {
+        const [status, body] = answerOf(await run({ apiKey, accountId, rest, isWanted }), request.id, logger);
         // The answer to a change is never refused: the client would repeat the change.
         if (!reads || isSmallAnswer(body)) return serialized(status, body);
         return { status, body: await bodies.run(accountId, SLICED_BYTES, answerText(body)) };
       };
-      if (!reads) return send(reply, await answer());
-      const readOnce = (): Promise<Answer> => shared.run(key, answer);
+      if (!reads) return send(reply, await answer(() => true));
+      const readOnce = (): Promise<Answer> => shared.run(key, answer, () => !reply.raw.closed);
       return send(reply, (await answers.hold(request, reply, { read: readOnce, bytesOf: bytesOfAnswer })).answer);
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
