@@ -35,6 +35,9 @@ import type { ServiceCalls } from './service-calls.ts';
 /** Time for one try of a submission of up to 20 MiB, in milliseconds. */
 const LARGE_SUBMIT_MS = 30_000;
 
+/** Receives whether the call still holds the input, and so the body that the input is a part of. */
+export type OnPassed = (input: { isHeld: boolean }) => void;
+
 /** Pipelined calls of the job service. Every method throws CoreError. */
 export class PipelinedJobs {
   readonly #pipeline: PipelineClient;
@@ -57,15 +60,14 @@ export class PipelinedJobs {
   }
 
   /**
-   * Stores a job and waits for its end, at most `request.waitMs`. `onStored` is called when nothing here needs a large
-   * input any more.
+   * Stores a job and waits for its end, at most `request.waitMs`. `onPassed` is called once the input was passed on. A
+   * small one is held until the end of the call, which may send it again.
    */
-  submitAndWait(apiKey: string, request: SubmitJobRequest, onStored = (): void => undefined): OpenCall<Job> {
-    if (isLarge(request)) return this.#submitAloneAndWait(apiKey, request, onStored);
+  submitAndWait(apiKey: string, request: SubmitJobRequest, onPassed: OnPassed = () => undefined): OpenCall<Job> {
+    if (isLarge(request)) return this.#submitAloneAndWait(apiKey, request, onPassed);
     const { waitMs } = request;
     const call = jobCall(this.#pipeline.open(apiKey, { $case: 'submitAndWait', value: request }, { waitMs }));
-    // The body around a small input may have been large.
-    onStored();
+    onPassed({ isHeld: true });
     return call;
   }
 
@@ -165,7 +167,7 @@ export class PipelinedJobs {
     return present(response.job);
   }
 
-  #submitAloneAndWait(apiKey: string, request: SubmitJobRequest, onStored: () => void): OpenCall<Job> {
+  #submitAloneAndWait(apiKey: string, request: SubmitJobRequest, onPassed: OnPassed): OpenCall<Job> {
     let abandoned = false;
     let waiting: OpenCall<Job> | undefined;
     const startedMs = this.#clock.monotonicMs();
@@ -174,7 +176,7 @@ export class PipelinedJobs {
     const stored = this.#submitAlone(apiKey, request);
     const run = async (): Promise<Job> => {
       const job = await stored;
-      onStored();
+      onPassed({ isHeld: false });
       const leftMs = Math.round(waitMs - (this.#clock.monotonicMs() - startedMs));
       if (abandoned || leftMs <= 0 || isFinal(job.state)) return job;
       waiting = this.wait(apiKey, { endpointId, jobId: job.id, waitMs: leftMs });

@@ -8,6 +8,7 @@ import type { ReadChunksResponse, SubmitJobRequest } from '@slipway/proto/gen/sl
 import { isFinal } from '@slipway/proto/wire/final-state';
 import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '@slipway/proto/wire/limits';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
+import type { OnPassed } from '../core-client/pipelined-jobs.ts';
 import { LOG_START } from '../jobs/chunk-id.ts';
 import { jobBytes, pageBytes } from '../jobs/job-bytes.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
@@ -28,8 +29,8 @@ export interface OpenaiJobOptions {
   live: LiveResponse;
   /** Reads a response with budget (plugins/answer-budget.ts). */
   hold<Answer>(reading: Reading<Answer>): Promise<HeldAnswer<Answer>>;
-  /** Called when the input is no longer held. */
-  onStored(): void;
+  /** Called when the input was passed on. */
+  onPassed: OnPassed;
   /** Called when the job has an id. */
   onJob(id: string): void;
 }
@@ -65,8 +66,8 @@ export class OpenaiJob {
 
   async #finish(): Promise<Job | undefined> {
     const { jobs } = this.#parts;
-    const { apiKey, endpointId, live, onStored, onJob } = this.#options;
-    let job = await this.#whileListening(jobs.submitAndWait(apiKey, this.#request(), onStored));
+    const { apiKey, endpointId, live, onPassed, onJob } = this.#options;
+    let job = await this.#whileListening(jobs.submitAndWait(apiKey, this.#request(), onPassed));
     this.#id = job.id;
     onJob(job.id);
     while (!isFinal(job.state) && !live.closed) {
@@ -78,10 +79,10 @@ export class OpenaiJob {
   /** Submits the job and yields its chunks page by page. */
   async *pages(): AsyncGenerator<ReadChunksResponse> {
     const { jobs } = this.#parts;
-    const { apiKey, live, hold, onStored, onJob } = this.#options;
+    const { apiKey, live, hold, onPassed, onJob } = this.#options;
     this.#id = (await jobs.submit(apiKey, this.#request())).id;
     onJob(this.#id);
-    onStored();
+    onPassed({ isHeld: false });
     let cursor: ChunkCursor = LOG_START;
     while (!live.closed) {
       const from = cursor;

@@ -100,8 +100,8 @@ export function jobOf(
     traceparent: trace?.traceparent,
     live,
     hold,
-    onStored: () => {
-      dropBody(request);
+    onPassed: ({ isHeld }) => {
+      if (!isHeld) dropBody(request);
       endTurn?.();
     },
     onJob: (id) => {

@@ -58,8 +58,9 @@ async function submit(
       kind: SubmitKind.SYNC,
       waitMs,
     },
-    () => {
-      dropBody(request);
+    ({ isHeld }) => {
+      if (!isHeld) dropBody(request);
+      // A small input may come in a large body.
       endTurn?.();
     },
   );

@@ -10,6 +10,7 @@ import { jobRows } from '../../helpers/db/job-rows.ts';
 import { webhookReceiver } from '../../helpers/net/webhook-receiver.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
+import { readMetrics, valueOf } from '../../helpers/system/metrics.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
@@ -17,7 +18,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const MIB = 1024 * 1024;
 
-const system = await startSystem(t);
+const system = await startSystem(t, { facadeEnv: { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' } });
 const rows = jobRows(t, system.database.url);
 const hooks = await webhookReceiver(t);
 const command = jsHandler('all.js');
@@ -58,6 +59,22 @@ t.test('/runsync payload | 20 MB max', async (t) => {
   const tooLarge = await jobs.call('POST', '/runsync', bodyOfSize(20 * MIB + 1).body);
   t.equal(tooLarge.status, 400);
   t.match(tooLarge.json, { code: 'payload_too_large', error: String });
+});
+
+t.test('/runsync payload | a large body around a small input is counted while its job waits', async (t) => {
+  const counted = async (): Promise<number> =>
+    valueOf(await readMetrics(system.metrics.facade), 'slipway_facade_memory_bytes', { budget: 'bodies' });
+  const fields = { workersMin: 0 };
+  const waits = endpointJobs(system, await system.createEndpoint({ command, fields, workersMax: 0 }));
+  const answer = waits.call('POST', '/runsync?wait=300000', { input: {}, ballast: 'x'.repeat(MIB) });
+  const row = await waitFor(
+    'its job',
+    async () => (await rows.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${waits.id}`)[0],
+  );
+  t.ok((await counted()) > MIB, 'the facade holds the body');
+  t.equal((await waits.call('POST', `/cancel/${row.id}`)).status, 200);
+  t.match((await answer).json, { status: 'CANCELLED' });
+  await waitFor('the end of the response', async () => (await counted()) === 0);
 });
 
 t.test('/run payload | 10 MB max', async (t) => {
