@@ -48,6 +48,7 @@ export class LargeRead {
   readonly #held: MemoryPermit[] = [];
   #permit: Promise<void> | undefined;
   #isOn = false;
+  #hasLeft = false;
   #tookMs = 0;
   readonly #clock: Clock;
 
@@ -59,10 +60,11 @@ export class LargeRead {
 
   /**
    * Reads a page. A further page of a list first rests, depending on how long the latest page took. Rejects with
-   * UNAVAILABLE if no client waits for it any more.
+   * UNAVAILABLE if no client waits for it any more, or the operation has left.
    */
   async page<Page>(isFurther: boolean, read: () => Promise<Page>): Promise<Page> {
     if (isFurther) await this.#caller.rest(this.#tookMs);
+    if (this.#hasLeft) throw hasEnded();
     if (!this.#caller.isWanted()) throw new CoreError('UNAVAILABLE', 'The client has gone.');
     const sinceMs = this.#clock.monotonicMs();
     const page = await read();
@@ -72,16 +74,24 @@ export class LargeRead {
 
   /**
    * Resolves when it is this operation's turn, with whether it had to wait. RATE_LIMITED: other operations of the
-   * account did not end in time. UNAVAILABLE: those of other accounts did not.
+   * account did not end in time. UNAVAILABLE: those of other accounts did not, or the operation has left.
    */
   async enter(): Promise<boolean> {
+    // Nothing would ever end this turn.
+    if (this.#hasLeft) throw hasEnded();
     this.#permit ??= this.#take();
     if (this.#isOn) return false;
     await this.#permit;
     return true;
   }
 
+  /** Ends the turn. After an error, fields beside it may still be reading: they read no further page. */
   leave(): void {
+    this.#hasLeft = true;
+    this.#release();
+  }
+
+  #release(): void {
     for (const permit of this.#held) permit.release();
   }
 
@@ -90,7 +100,7 @@ export class LargeRead {
     return new Promise((resolve, reject) => {
       const acquire = (turns: MemoryBudget, waitMs: number, late: CoreError, grant: () => void): void => {
         const timer = this.#clock.after(waitMs, () => {
-          this.leave();
+          this.#release();
           reject(late);
         });
         const granted = (): void => {
@@ -107,6 +117,10 @@ export class LargeRead {
       );
     });
   }
+}
+
+function hasEnded(): CoreError {
+  return new CoreError('UNAVAILABLE', 'The operation has ended.');
 }
 
 function ownLate(): CoreError {

@@ -83,3 +83,19 @@ t.test('nothing more is read for a client that has gone', async (t) => {
     { message: 'The client has gone.' },
   );
 });
+
+t.test('a field that still reads after the end of its operation takes no turn', async (t) => {
+  const clock = new ManualClock();
+  const permits = largeReads();
+  const caller = { accountId: 'a', rest: async () => undefined, isWanted: () => true };
+  const read = new LargeRead(permits, caller, clock);
+  read.leave();
+  await t.rejects(read.enter(), { message: 'The operation has ended.' });
+  await t.rejects(
+    read.page(true, async () => t.fail('it was read')),
+    { message: 'The operation has ended.' },
+  );
+  const next = operationOf('a', permits, clock);
+  await turn();
+  t.same(next.ended(), { waited: false });
+});
