@@ -4,10 +4,12 @@ const [, , program, module] = process.argv as [string, string, string, string];
 const end = (): never => process.exit(1);
 // The launcher has ended.
 process.once('disconnect', end);
-const settings = new Promise<Record<string, string>>((resolve) => {
-  process.once('message', (message: { env: Record<string, string> }) => resolve(message.env));
+const settings = new Promise<{ env: Record<string, string>; removed: string[] }>((resolve) => {
+  process.once('message', resolve);
 });
 await import(module);
-Object.assign(process.env, await settings);
+const { env, removed } = await settings;
+for (const name of removed) delete process.env[name];
+Object.assign(process.env, env);
 process.off('disconnect', end);
 await import(program);

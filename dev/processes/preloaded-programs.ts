@@ -65,12 +65,17 @@ export class PreloadedPrograms {
     }
   }
 
-  /** Lets the process of this program run with these settings, and returns it. `undefined`: there is none. */
+  /**
+   * Lets the process of this program run with these settings, and returns it. A setting that is `undefined` is removed.
+   * Returns `undefined` if there is no such process.
+   */
   run(file: string, env: Record<string, string | undefined>): ChildProcess | undefined {
     const child = this.#children.get(file);
     this.#children.delete(file);
     if (!child?.connected) return undefined;
-    child.send({ env });
+    // The channel leaves out what is undefined.
+    const removed = Object.keys(env).filter((name) => env[name] === undefined);
+    child.send({ env, removed });
     return child;
   }
 
