@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { LocalOptions } from '@slipway/dev/options';
@@ -77,7 +77,7 @@ async function project(t: Test) {
   write('dev/start.ts', START);
   write('tools/test-runner/run-tests.ts', START);
   const port = await quietPort();
-  const run = (program: string, first: readonly string[], given: readonly string[]) => {
+  const run = (program: string, first: readonly string[], given: readonly string[], more: NodeJS.ProcessEnv = {}) => {
     // A server on the default port of this machine must not affect the test.
     const args = given.some((argument) => argument.startsWith('--port')) ? given : [...given, `--port=${port}`];
     const { npm_lifecycle_event: _, npm_node_execpath: __, NODE_COMPILE_CACHE: ___, ...env } = process.env;
@@ -85,7 +85,7 @@ async function project(t: Test) {
       cwd: folder,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...env, INIT_CWD: '/somewhere', npm_execpath: path('npm-cli.js') },
+      env: { ...env, INIT_CWD: '/somewhere', npm_execpath: path('npm-cli.js'), ...more },
     });
     const started = { child, text: '', code: once(child, 'close').then(([code]) => code as number) };
     for (const stream of [child.stdout, child.stderr])
@@ -98,9 +98,13 @@ async function project(t: Test) {
     return started;
   };
   const start = (...args: string[]) => run(process.execPath, [path('dev/install/bootstrap.mjs')], args);
-  /** As npm runs the script. */
-  const npmStart = (...args: string[]) => run('/bin/sh', ['-c', `exec ${START_SCRIPT} "$@"`, 'sh'], args);
-  return { ...place, lock, write, start, npmStart };
+  /** As npm runs the script, in the environment of a user whose `cd` searches folders and prints the one it found. */
+  const npmStart = (...args: string[]) =>
+    run('/bin/sh', ['-c', `exec ${START_SCRIPT} "$@"`, 'sh'], args, { CDPATH: '.' });
+  /** The same as the child of an npm. */
+  const npm = (...args: string[]) =>
+    run('/bin/sh', ['-c', '"$@" & wait', 'npm', START_SCRIPT], args, { npm_lifecycle_event: 'start' });
+  return { ...place, lock, write, start, npmStart, npm };
 }
 
 t.test('the help needs no installation', async (t) => {
@@ -229,6 +233,25 @@ t.test('npm start', async (t) => {
   process.kill(running.child.pid!, 'SIGTERM');
   t.equal(await running.code, 5, 'it gets the signal itself');
   t.match(running.text, /heard 1/);
+});
+
+t.test('npm is killed before the launcher runs', async (t) => {
+  const { npm, write, open, path } = await project(t);
+  const steps = `const { existsSync, writeFileSync } = require('node:fs');
+writeFileSync(${JSON.stringify(path('building'))}, '');
+setInterval(() => existsSync(${JSON.stringify(path('go'))}) && process.exit(0), 10);`;
+  write('facades/graphql/build.ts', steps);
+  const killed = npm('end', '0');
+  await waitFor('the preparation', () => existsSync(path('building')));
+  killed.child.kill('SIGKILL');
+  await once(killed.child, 'exit');
+  open('go');
+  await killed.code;
+  t.notMatch(killed.text, /args end/, 'the launcher does not run');
+  rmSync(path('building'));
+  const ended = npm('end', '0');
+  await ended.code;
+  t.match(ended.text, /args end 0/);
 });
 
 t.test('generated files are made anew when something changed', async (t) => {
