@@ -6,8 +6,12 @@ import { RejectedError, UsageError } from '../failures.ts';
 
 /** Programs in the order in which they are tried, each with its option for the address of an engine elsewhere. */
 const PROGRAMS = { podman: '--url', docker: '--host' } as const;
-/** Addresses that both programs take. SSH checks who may use the engine of another machine. */
-const ADDRESS = /^(ssh:\/\/[^\s/]+(\/\S*)?|unix:\/\/\/\S+)$/;
+/**
+ * Addresses that both programs take. SSH checks who may use the engine of another machine. Docker may pass the name of
+ * the machine to `ssh` as it is, where a leading hyphen makes it an option that runs a command. A password would be
+ * shown.
+ */
+const ADDRESS = /^(ssh:\/\/([^\s/@:-][^\s/@:]*@)?[^\s/@-][^\s/@]*(\/\S*)?|unix:\/\/\/\S+)$/;
 /** Last lines of a failed run that are shown, and most characters of each. */
 const LINES_MAX = 20;
 const LINE_LENGTH_MAX = 400;
@@ -28,7 +32,9 @@ interface Engine {
  */
 export async function findEngine(cli: Cli, address?: string): Promise<Engine> {
   if (address !== undefined && !ADDRESS.test(address))
-    throw new UsageError('--on takes ssh://USER@MACHINE, with the path of its socket for Podman, or unix:///SOCKET.');
+    throw new UsageError(
+      '--on takes ssh://USER@MACHINE without a password, with the path of its socket for Podman, or unix:///SOCKET.',
+    );
   const faults: string[] = [];
   for (const program of Object.keys(PROGRAMS) as Engine['program'][]) {
     const args = address === undefined ? [] : [PROGRAMS[program], address];

@@ -191,7 +191,8 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
   await t.test('the engine of another machine, by its address', async (t) => {
     const address = `unix://${podman.socket}`;
     const on = ['--on', address, ...settings];
-    t.match(await cli.run('deploy', './ocr', '--on', 'gpu-1'), { code: 2, stderr: /--on takes ssh:\/\/USER@MACHINE/ });
+    for (const wrong of ['gpu-1', 'ssh://-oProxyCommand=true', 'ssh://me@-v', 'ssh://me:secret@gpu-1'])
+      t.match(await cli.run('deploy', './ocr', '--on', wrong), { code: 2, stderr: /--on takes ssh:\/\/USER@MACHINE/ });
     t.match(await cli.run('deploy', './ocr', '--on', `${address}.none`), {
       code: 1,
       stderr: /Neither Podman nor Docker reaches an engine at unix:/,
