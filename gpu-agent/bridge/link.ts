@@ -83,6 +83,8 @@ export function acceptLinks(
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${LINK_PROTOCOL}\r\n\r\n`);
     socket.setNoDelay(true);
     socket.setTimeout(0);
+    // A server's sockets stay half open otherwise.
+    socket.once('end', () => socket.end());
     links.add(socket);
     connections.link(socket, worker.id);
     socket.once('close', () => links.delete(socket));

@@ -74,6 +74,15 @@ for (const [what, bytes] of BREAKS) {
   });
 }
 
+t.test('the link of a worker that has ended is closed: it would cost a descriptor for each worker', async (t) => {
+  const agent = await linked(t);
+  const { socket, closed, status } = await rawLink(t, agent.url());
+  t.equal(await status, '101');
+  socket.end();
+  await closed;
+  t.ok(agent.link.isOpen, 'another stays');
+});
+
 /** A connection whose other end reads nothing. */
 class Unread extends Duplex {
   override _read(): void {}
