@@ -41,7 +41,8 @@ export async function startCluster(options: ClusterOptions) {
     programs.start('etcd', etcdArgs(files, etcd, peers));
     const kubelet = realNode ? kubeletClient(folder) : [];
     programs.start('kube-apiserver', [...apiServerArgs(files, { port, etcd, controllers }), ...kubelet]);
-    await programs.until('kube-apiserver', () => existsSync(caFile));
+    // It writes its key when its certificate is whole.
+    await programs.until('kube-apiserver', () => existsSync(files.path('tls/apiserver.key')));
     const api = new KubeApi(url, files.tokens.admin, caFile);
     const isServing = async (): Promise<boolean> => (await api.read('/readyz').catch(() => '')) === 'ok';
     await programs.until('kube-apiserver', isServing);

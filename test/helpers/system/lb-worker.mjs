@@ -80,7 +80,7 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
         .on('end', () => reply.end(`${bytes}`));
     }
     // Each piece as it arrives.
-    case '/echo':
+    case '/pieces':
       return request.pipe(reply);
     // As fast as it is read.
     case '/flow': {

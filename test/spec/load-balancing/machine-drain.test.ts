@@ -65,7 +65,7 @@ t.test('open requests end on the drained machine, new ones are served by another
   const [first, last] = [random.bytes(PIECE_BYTES), random.bytes(PIECE_BYTES)];
   const upload = openRequest(endpointId, '/upload');
   upload.asking.write(first);
-  const stream = openRequest(endpointId, '/echo');
+  const stream = openRequest(endpointId, '/pieces');
   stream.asking.write('one ');
   const echo = await stream.answer;
   t.equal(String((await once(echo, 'data'))[0]), 'one ', 'the answer has begun');
@@ -104,7 +104,7 @@ t.test('open requests end on the drained machine, new ones are served by another
 
 t.test('at the deadline the rest is cut', async (t) => {
   const { endpointId, worker, machineId } = await servedEndpoint();
-  const stream = openRequest(endpointId, '/echo');
+  const stream = openRequest(endpointId, '/pieces');
   stream.asking.on('error', () => undefined).write('one ');
   const echo = await stream.answer;
   t.equal(workerOf(echo), worker);
