@@ -2,7 +2,6 @@
 
 import { collectWhenIdle } from '@slipway/kit/host/collect-when-idle';
 import { ConfigError } from '@slipway/kit/host/env';
-import { lowerHelperPriority } from '@slipway/kit/host/helper-priority';
 import { reportReady } from '@slipway/kit/host/notify-supervisor';
 import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
@@ -50,7 +49,6 @@ try {
   reportReady({ address, metrics });
   core.reportActivity();
   collectWhenIdle(systemClock);
-  lowerHelperPriority();
 } catch (error) {
   // Stopped during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

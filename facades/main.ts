@@ -1,7 +1,6 @@
 /** Entry of the facade process: settings, app, start, signals, stop. */
 import { collectWhenIdle } from '@slipway/kit/host/collect-when-idle';
 import { ConfigError } from '@slipway/kit/host/env';
-import { lowerHelperPriority } from '@slipway/kit/host/helper-priority';
 import { reportReady } from '@slipway/kit/host/notify-supervisor';
 import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
@@ -36,7 +35,6 @@ try {
   const { url, metrics } = await facade.start();
   reportReady({ url, metrics });
   collectWhenIdle(systemClock);
-  lowerHelperPriority();
 } catch (error) {
   // A signal arrived during the start. The stop ends the process.
   if (stopping) await new Promise(() => undefined);

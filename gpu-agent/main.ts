@@ -4,7 +4,6 @@
  */
 import { collectWhenIdle } from '@slipway/kit/host/collect-when-idle';
 import { ConfigError } from '@slipway/kit/host/env';
-import { lowerHelperPriority } from '@slipway/kit/host/helper-priority';
 import { reportReady } from '@slipway/kit/host/notify-supervisor';
 import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
@@ -65,7 +64,6 @@ try {
   const { address, metrics } = await agent.start();
   reportReady({ address, metrics });
   collectWhenIdle(systemClock);
-  lowerHelperPriority();
 } catch (error) {
   // A stop was requested during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);
