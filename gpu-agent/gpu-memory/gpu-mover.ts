@@ -20,8 +20,11 @@ const GIB = 1024 ** 3;
 const LIMIT_MS = { offload: { fixed: 15_000, perGib: 2_200 }, restore: { fixed: 15_000, perGib: 800 } };
 /** Time that running GPU kernels have to end, in milliseconds. A worker has no job when it is moved. */
 const LOCK_MS = 10_000;
-/** Longest wait for free GPU memory before a restore, and pause between two readings, in milliseconds. */
-const ROOM = { waitMs: 10_000, pollMs: 100 };
+/**
+ * Longest wait for free GPU memory before a restore, in milliseconds: alone, and while others are restored to the same
+ * card. Then the pause between two readings.
+ */
+const ROOM = { waitMs: 10_000, othersMs: 300_000, pollMs: 100 };
 /** Bytes of a card that the driver may continue to count for a process whose memory was moved. */
 const LEFT_BYTES_MAX = 64 * 1024 ** 2;
 
@@ -119,7 +122,11 @@ export class GpuMover {
     const startedAtMs = clock.monotonicMs();
     const bytes = bytesOf(memory);
     // A frozen worker starts no process meanwhile.
-    const [own] = await Promise.all([worker.pids(), this.#awaitRoom(worker, memory)]);
+    const reading = worker.pids();
+    reading.catch(() => undefined);
+    // Always waited for: what it reserves is given back only afterwards.
+    await this.#awaitRoom(worker, memory);
+    const own = await reading;
     if (memory.pids.length > 0) throwIfUnseen(worker, own);
     await step('thaw', worker.thaw());
     const pids = memory.pids.filter((pid) => own.includes(pid));
@@ -168,7 +175,8 @@ export class GpuMover {
   /** Waits until the cards of a worker have its memory free, and reserves it: two restores must not share it. */
   async #awaitRoom(worker: MovedWorker, memory: OffloadedMemory): Promise<void> {
     const { readFreeMemory, clock } = this.#options;
-    let untilMs = clock.monotonicMs() + ROOM.waitMs;
+    const startedAtMs = clock.monotonicMs();
+    let untilMs = startedAtMs + ROOM.waitMs;
     for (;;) {
       // A restore that ends during the reading may not be counted in it yet.
       const before = new Map(this.#reserved);
@@ -177,8 +185,9 @@ export class GpuMover {
       const short = memory.cards.find(({ uuid, bytes }) => (free.get(uuid) ?? 0) - bytesOn(uuid, others) < bytes);
       if (!short) return void this.#reserved.set(worker.id, memory);
       throwIfEnded(worker);
-      // Another restore may be in both figures while it runs, and has a time limit of its own.
-      if (bytesOn(short.uuid, others) > 0) untilMs = clock.monotonicMs() + ROOM.waitMs;
+      // Another restore may be in both figures while it runs.
+      if (bytesOn(short.uuid, others) > 0)
+        untilMs = Math.min(clock.monotonicMs() + ROOM.waitMs, startedAtMs + ROOM.othersMs);
       if (clock.monotonicMs() > untilMs) {
         const left = inGib(free.get(short.uuid) ?? 0);
         const text = `it needs ${inGib(short.bytes)} of ${short.uuid}, which has ${left} free`;
