@@ -122,8 +122,8 @@ export class AttemptStopper {
       if (!attempt.stop) continue;
       const worker = pool.get(attempt.ref.workerId);
       if (!worker || worker.hasEnded || this.#isEarly(worker, attempt, now)) continue;
-      this.#askAgain(worker, attempt, attempt.stop);
       const askedMs = now - attempt.stop.atMs;
+      if (askedMs > OBEY_MS_MAX) this.#askAgain(worker, attempt, attempt.stop);
       if (!attempt.stop.blocks && askedMs > OBEY_MS_MAX) this.#block(worker, attempt.stop);
       if (!attempt.stop.probed && askedMs > PROBE_AFTER_MS) this.#probe(worker, attempt.stop);
       const holdsOthers = holdings.of(worker.id).holdsWanted;
@@ -171,13 +171,16 @@ export class AttemptStopper {
     this.#ask(worker, attempt, stop);
   }
 
-  #ask(worker: Worker, { ref, confirmed }: Attempt, stop: StopRequest): void {
+  #ask(worker: Worker, attempt: Attempt, stop: StopRequest): void {
     if (!worker.sdk.traits.stopChannel) this.#block(worker, stop);
-    stop.unnamed = !confirmed;
-    this.signal(worker, ref.jobId);
+    stop.unnamed = attempt.mayBeUnread;
+    this.signal(worker, attempt.ref.jobId);
   }
 
-  /** Asks a second time if the worker has named the job since: a stop that it read before the job had no effect. */
+  /**
+   * Asks a second time if the worker has named the job since: a stop that it read before the job had no effect. Call it
+   * late: the Python SDK cancels the handler once more, which interrupts the handler's own cleanup.
+   */
   #askAgain(worker: Worker, { ref, confirmed }: Attempt, stop: StopRequest): void {
     if (!stop.unnamed || !confirmed) return;
     stop.unnamed = false;

@@ -24,7 +24,10 @@ export interface StopRequest {
    * asked once it can know the job.
    */
   early: boolean;
-  /** The worker was asked before it had named the job, so it may have read the stop first. It is asked again then. */
+  /**
+   * The worker was asked before it had surely read the job, so it may have read the stop first. It is asked again if it
+   * names the job and does not obey.
+   */
   unnamed: boolean;
 }
 

@@ -71,7 +71,7 @@ t.test('a stop that comes with its job is sent after it', async (t) => {
   t.same(agent.openStopPoll('w'), ['job']);
 });
 
-t.test('a stop that the worker may have read before its job is sent again when the worker names the job', async (t) => {
+t.test('a stop that the worker may have read before its job is sent again if it does not stop the job', async (t) => {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   const [ref, worker] = [agent.refOf('job', 'w'), agent.pool.get('w')!];
@@ -81,8 +81,26 @@ t.test('a stop that the worker may have read before its job is sent again when t
   agent.stopper.pass();
   t.same(agent.holdings.of('w').jobsToStop, [], 'it has not named the job');
   agent.evidence.listed(worker, new Set(['job']));
+  agent.clock.pass(1_900);
+  agent.stopper.pass();
+  t.same(agent.holdings.of('w').jobsToStop, [], 'its handler may be cleaning up: a second cancel would interrupt that');
+  agent.clock.pass(200);
   agent.stopper.pass();
   t.same(agent.openStopPoll('w'), ['job']);
   agent.stopper.pass();
   t.same(agent.holdings.of('w').jobsToStop, [], 'once');
+});
+
+t.test('a stop that came after the worker had read its job is sent once', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  const [ref, worker] = [agent.refOf('job', 'w'), agent.pool.get('w')!];
+  await agent.give(ref);
+  agent.table.all()[0]!.answerEnded(agent.clock.monotonicMs());
+  agent.stopper.stop([{ ref, reason: '' }]);
+  t.same(agent.openStopPoll('w'), ['job']);
+  agent.evidence.listed(worker, new Set(['job']));
+  agent.clock.pass(2_100);
+  agent.stopper.pass();
+  t.same(agent.openStopPoll('w'), []);
 });
