@@ -14,7 +14,7 @@ import { delay } from '@slipway/kit/time/clock';
 import { hostPrograms } from '../container/host-programs.ts';
 import type { Descendants } from '../descendants.ts';
 import { descendantsNow, descendantsOf, stillThere } from '../descendants.ts';
-import { NO_DESCRIPTOR, READ_AGAIN_MS, UNREAD_MS_MAX } from '../descriptors.ts';
+import { NO_DESCRIPTOR, READ_AGAIN_MS, readAgain, UNREAD_MS_MAX } from '../descriptors.ts';
 import type { Executor, Launch, RunningWorkload, WorkloadExit, WorkloadStats } from '../executor.ts';
 import { carriedByShell } from './carried-env.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
@@ -246,7 +246,9 @@ class GroupProcess implements RunningWorkload {
   async pids(): Promise<number[]> {
     const { pid } = this.#child;
     if (pid === undefined) return [];
-    return this.#cgroup?.pids ?? [pid, ...(await descendantsOf(pid, this.#clock)).keys()];
+    const cgroup = this.#cgroup;
+    if (cgroup) return readAgain(this.#clock, async () => cgroup.pids);
+    return [pid, ...(await descendantsOf(pid, this.#clock)).keys()];
   }
 
   async stats(): Promise<WorkloadStats | undefined> {

@@ -9,7 +9,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
-import { isOutOfDescriptors, READ_AGAIN_MS, UNREAD_MS_MAX } from '../descriptors.ts';
+import { ifGone, isOutOfDescriptors, READ_AGAIN_MS, UNREAD_MS_MAX } from '../descriptors.ts';
 import { sendSignal } from './send-signal.ts';
 
 /**
@@ -66,9 +66,9 @@ export class WorkloadCgroup {
     return Math.max(0, ...counts);
   }
 
-  /** Processes that are in it now. */
+  /** Processes that are in it now. Throws without a free file descriptor: an empty group would look like its end. */
   get pids(): number[] {
-    return processesIn(this.#folders[0]!);
+    return processesIn(this.#folders[0]!, ifGone<string[]>([]));
   }
 
   /** Ends all of its processes and removes the group. Never rejects. */
@@ -189,16 +189,16 @@ function removeEmpty(folder: string): void {
   }
 }
 
-function readLines(path: string): string[] {
+function readLines(path: string, onError: (error: unknown) => string[] = () => []): string[] {
   try {
     return readFileSync(path, 'utf8').split('\n');
-  } catch {
-    return [];
+  } catch (error) {
+    return onError(error);
   }
 }
 
-function processesIn(folder: string): number[] {
-  return readLines(join(folder, 'cgroup.procs'))
+function processesIn(folder: string, onError?: (error: unknown) => string[]): number[] {
+  return readLines(join(folder, 'cgroup.procs'), onError)
     .map(Number)
     .filter((pid) => pid > 0);
 }

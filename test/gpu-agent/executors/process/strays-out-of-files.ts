@@ -1,7 +1,7 @@
 /**
  * Run by a test: starts a worker with a process that leaves its group, opens as many files as it may, and kills the
- * worker. Prints the process, and whether the worker counted as ended before files were closed again; ends after it
- * has ended. The argument `none`: without control groups.
+ * worker. Prints the process, what the worker's processes looked like, and whether it counted as ended before files
+ * were closed again; ends after it has ended. The argument `none`: without control groups.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,11 @@ const fill = (): void => {
   }
 };
 fill();
-const walk = await descendantsOf(parent.pid!, systemClock).catch((error: Error) => error.message);
+const textOf = (error: Error): string => error.message;
+const [walk, seen] = await Promise.all([
+  descendantsOf(parent.pid!, systemClock).then(({ size }) => size, textOf),
+  worker.pids().catch(textOf),
+]);
 process.kill(-parent.pid!, 'SIGKILL');
 let hasEnded = false;
 const ended = worker.ended.then(() => {
@@ -55,4 +59,4 @@ const endedEarly = hasEnded;
 fills = false;
 for (const file of open) closeSync(file);
 await ended;
-process.stdout.write(JSON.stringify({ stray, endedEarly, walk: typeof walk === 'string' ? walk : walk.size }));
+process.stdout.write(JSON.stringify({ stray, endedEarly, walk, seen }));
