@@ -20,6 +20,10 @@ const BIN = join(root, '.slipway-test/patroni/bin');
 /** By its interpreter: the first line of a copied program names the folder that it was made in. */
 const PATRONI = [join(BIN, 'python'), join(BIN, 'patroni')] as const;
 const SHIPPED = join(root, 'deploy/patroni');
+/** Command of deploy/patroni/silent_primary.py, to which its arguments are added. */
+export const SILENT_PRIMARY = [PATRONI[0], join(SHIPPED, 'silent_primary.py')] as const;
+/** The configuration in deploy. */
+export const SHIPPED_CONFIG = join(SHIPPED, 'patroni.yml');
 /** Seen from a node's folder. */
 const CONFIG = '../patroni.yml';
 const POSTGRESQL = '/usr/lib/postgresql';
@@ -54,7 +58,8 @@ interface ClusterOptions {
   places?: readonly Place[];
 }
 
-const HERE: Place = { address: '127.0.0.1', inside: [] };
+/** This host. */
+export const HERE: Place = { address: '127.0.0.1', inside: [] };
 
 /** The parts of patroni.yml that tests change. */
 interface PatroniFile {
@@ -78,7 +83,8 @@ interface Members {
   members: { role: string; state: string }[];
 }
 
-async function startEtcd(t: Test, folder: string, { address, inside }: Place): Promise<string> {
+/** Starts etcd. Returns its host:port. */
+export async function startEtcd(t: Test, folder: string, { address, inside }: Place): Promise<string> {
   const client = `${address}:${await quietPort()}`;
   const peer = `http://${address}:${await quietPort()}`;
   const [program = '', ...args] = [...inside, kubeProgram('etcd')];
@@ -160,8 +166,7 @@ export class Node {
   start(): void {
     this.#children = [this.#spawn([...PATRONI, CONFIG])];
     if (this.#silentSeconds === undefined) return;
-    const script = join(SHIPPED, 'silent_primary.py');
-    this.#children.push(this.#spawn([PATRONI[0], script, '--silent', `${this.#silentSeconds}`, CONFIG]));
+    this.#children.push(this.#spawn([...SILENT_PRIMARY, '--silent', `${this.#silentSeconds}`, CONFIG]));
   }
 
   #spawn(command: readonly string[]): ChildProcess {
@@ -223,7 +228,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
 
 /** Writes the configuration of both nodes: the one in deploy, with other limits if they are given. */
 function writeConfig(file: string, limits: ClusterOptions['limits']): void {
-  const shipped = readFileSync(join(SHIPPED, 'patroni.yml'), 'utf8');
+  const shipped = readFileSync(SHIPPED_CONFIG, 'utf8');
   const config = parse(shipped) as PatroniFile;
   const { dcs, initdb } = config.bootstrap;
   if (limits) {
