@@ -9,7 +9,9 @@ import { quantity } from './node-gpus.ts';
 
 /** Age at which figures are read again, in milliseconds. A metrics-server measures every 15 s or more. */
 const AGE_MS_MAX = 20_000;
-/** Pause after a failure, in milliseconds: most clusters without the API never get it. */
+/** Pause after a failure that may pass, in milliseconds. A slow call keeps one of the few connections for its time. */
+const RETRY_MS = 60_000;
+/** Pause after any other failure, in milliseconds: most clusters without the API never get it. */
 const FAILED_MS = 300_000;
 const TIMEOUT_MS = 5_000;
 const MIB = 1024 ** 2;
@@ -57,7 +59,8 @@ export class PodUses {
       const { items } = await api.call<ApiList<ApiPodMetrics>>('GET', path, options);
       return new Map(items.flatMap((item) => useOf(item) ?? []));
     } catch (error) {
-      this.#readAgainAtMs = clock.monotonicMs() + FAILED_MS;
+      const mayPass = error instanceof ApiError && error.mayPass;
+      this.#readAgainAtMs = clock.monotonicMs() + (mayPass ? RETRY_MS : FAILED_MS);
       const isMissing = error instanceof ApiError && error.status === 404;
       if (!isMissing && !this.#warned)
         logger.warn(
