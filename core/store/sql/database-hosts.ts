@@ -1,6 +1,6 @@
 /** The hosts of a database URL, and which of them new connections try. */
 import type { Socket } from 'node:net';
-import type postgres from 'postgres';
+import postgres from 'postgres';
 
 type Client = postgres.Sql<{ bigint: number }>;
 
@@ -15,18 +15,16 @@ export interface DatabaseHost {
 /** The driver names the host on the sockets that it opens. */
 type NamedSocket = Socket & { host?: string; port?: number };
 
-const PORT = 5432;
-const URL_PARTS = /^([a-z]+:\/\/(?:.*@)?)([^/?]*)(.*)$/;
+const URL_PARTS = /^([a-z]+:\/\/(?:[^/?]*@)?)[^/?]*(.*)$/;
 
 /** Returns the hosts that a URL names, separated by commas. */
 export function hostsOf(url: string): DatabaseHost[] {
-  const [, before = '', authority = '', after = ''] = URL_PARTS.exec(url) ?? [];
+  // The driver reads the list: a host without a port has that of the first one, or of the environment.
+  const { host, port } = postgres(url, { max: 1 }).options;
+  const [, before = '', after = ''] = URL_PARTS.exec(url) ?? [];
   // The driver's own check of a single host would end a connection to a standby.
   const rest = after.replace(/([?&])target_session_attrs=[^&]*&?/, '$1').replace(/[?&]$/, '');
-  return authority.split(',').map((part) => {
-    const [name = '', port] = part.split(':');
-    return { name, port: port ? Number(port) : PORT, url: `${before}${part}${rest}` };
-  });
+  return host.map((name, at) => ({ name, port: port[at]!, url: `${before}${name}:${port[at]}${rest}` }));
 }
 
 /** Returns whether a URL asks for the primary, wherever it is. */

@@ -60,6 +60,8 @@ export class PrimaryWatch extends LoopService {
   /** Newest timeline of a primary so far. 0: not known yet. */
   #timeline = 0;
   #preferred: DatabaseHost | undefined;
+  /** Timeline of the preferred host when it was chosen. */
+  #preferredTimeline = 0;
   /** Questions that are not answered yet. */
   readonly #asked = new Map<DatabaseHost, Promise<void>>();
   /** Last answers. */
@@ -74,10 +76,12 @@ export class PrimaryWatch extends LoopService {
   protected override async pass(): Promise<void> {
     this.#silentPasses = this.#isSilent() ? this.#silentPasses + 1 : 0;
     this.#passes += 1;
-    const isRare = !this.#preferred && this.#silentPasses === 0;
+    const isKnown = this.#timeline > 0;
+    const isRare = isKnown && !this.#preferred && this.#silentPasses === 0;
     const isTurn = this.#passes % (isRare ? LOOK_PASSES.usual : LOOK_PASSES.unsettled) === 0;
     const isNew = this.#silentPasses >= SILENT_PASSES && this.#silentPasses <= EAGER_PASSES;
-    if (this.#timeline === 0 || isNew || isTurn) this.#look();
+    // A server may never say its timeline, for instance a managed one that lacks the functions.
+    if ((!isKnown && this.#passes <= EAGER_PASSES) || isNew || isTurn) this.#look();
   }
 
   /**
@@ -103,12 +107,15 @@ export class PrimaryWatch extends LoopService {
   #look(): void {
     for (const host of this.#options.hosts.all) {
       if (this.#asked.has(host)) continue;
-      const asked = this.#ask(host).then((role) => {
-        this.#asked.delete(host);
-        this.#roles.set(host, role);
-        this.#follow({ host, role });
-        this.#forgive();
-      });
+      // Rejects if no URL can name the host. The driver skips such a host.
+      const asked = this.#ask(host)
+        .catch((): 'silent' => 'silent')
+        .then((role) => {
+          this.#asked.delete(host);
+          this.#roles.set(host, role);
+          this.#follow({ host, role });
+          this.#forgive();
+        });
       this.#asked.set(host, asked);
     }
   }
@@ -126,23 +133,39 @@ export class PrimaryWatch extends LoopService {
     hosts.prefer(undefined);
   }
 
-  /** Records the timeline of the primary. If the others are silent, leaves them for it. */
+  /** Records the timeline of the primary. If the others are silent, or the preferred one is gone, leaves them for it. */
   #follow({ host, role }: HostState): void {
     if (typeof role === 'string' || role < this.#timeline) return;
-    const { hosts, logger } = this.#options;
+    const { hosts } = this.#options;
     const isNewer = role > this.#timeline;
     const isSilent = this.#silentPasses >= SILENT_PASSES;
+    const isSuccessor = this.#isSuccessor(host, role);
     // News at the beginning of a silence must still be news when it has lasted.
-    if (!isSilent && this.#silentPasses > 0) return;
+    if (!isSuccessor && !isSilent && this.#silentPasses > 0) return;
     this.#timeline = role;
-    if (!isSilent || (hosts.all.length === 1 && !isNewer)) return;
     const left = hosts.clients.flatMap(openConnections).filter(({ socket }) => hosts.isElsewhere(socket, host));
-    if (left.length === 0) return;
+    const isSilentLeft = isSilent && left.length > 0 && (hosts.all.length > 1 || isNewer);
+    if (isSuccessor || isSilentLeft) this.#leave(left, host, role);
+  }
+
+  /**
+   * Returns whether a primary has replaced the preferred host. A preferred host that refuses connections is never
+   * silent: nothing waits for it.
+   */
+  #isSuccessor(host: DatabaseHost, timeline: number): boolean {
+    const preferred = this.#preferred;
+    if (!preferred || host === preferred) return false;
+    return timeline > this.#preferredTimeline && this.#roles.get(preferred) === 'silent';
+  }
+
+  #leave(left: readonly OpenConnection[], host: DatabaseHost, timeline: number): void {
+    const { hosts, logger } = this.#options;
     this.#preferred = host;
+    this.#preferredTimeline = timeline;
     hosts.prefer(host);
     for (const { socket } of left) socket.destroy();
     logger.warn(
-      { host: `${host.name}:${host.port}`, timeline: role, connections: left.length },
+      { host: `${host.name}:${host.port}`, timeline, connections: left.length },
       'another primary has taken over; connections to the silent one are closed',
     );
   }

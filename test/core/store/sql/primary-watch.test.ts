@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
  * A primary that falls silent is left for the standby that was promoted, and used again only as a standby. A primary
- * that works on a long statement is not left.
+ * that works on a long statement is not left. A host without an answer is asked less and less.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { PrimaryWatch } from '@slipway/core/store/sql/primary-watch';
 import { createCluster, postgresProcess } from '@slipway/dev/postgres/postgres';
 import { findPostgres } from '@slipway/dev/postgres/postgres-program';
 import { ProcessLog } from '@slipway/dev/processes/process-log';
+import type { Clock } from '@slipway/kit/time/clock';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import postgres from 'postgres';
 import type { Test } from 'tap';
@@ -29,6 +30,14 @@ t.setTimeout(600_000);
 const NEVER_MS = 3_600_000;
 /** Longer than a silence that makes the watch ask, in seconds. */
 const LONG_SECONDS = 5;
+/** An address that refuses connections. */
+const NOWHERE = '127.0.0.1:1';
+/** Wait for the answer of a host, in milliseconds. */
+const PROBE_MS_MAX = 1_000;
+/** Passes that are looked at: the watch asks in each of the first 60, and in each tenth from then on. */
+const PASSES = 200;
+/** Divisor of the watch's times meanwhile. */
+const FASTER = 50;
 
 /** A primary, and a standby that begins where the primary has begun. */
 async function startPair(t: Test) {
@@ -51,12 +60,24 @@ async function startPair(t: Test) {
     await standby.stop();
   });
   const [port, standbyPort] = [await primary.start(), await standby.start()];
-  const promote = async (): Promise<void> => {
-    const sql = postgres(`postgres://slipway:secret@127.0.0.1:${standbyPort}/postgres`, { max: 1 });
+  const promote = async (standbyAt = standbyPort): Promise<void> => {
+    const sql = postgres(`postgres://slipway:secret@127.0.0.1:${standbyAt}/postgres`, { max: 1 });
     await sql`SELECT pg_promote()`;
     await sql.end();
   };
-  return { primary: `127.0.0.1:${port}`, standby: `127.0.0.1:${standbyPort}`, standbyPort, signal, promote };
+  /** Ends the promoted standby and promotes a copy of it. Returns the copy's port. */
+  const replace = async (): Promise<number> => {
+    await standby.stop();
+    const next = { ...place, dataDir: join(folder, 'successor') };
+    execFileSync('cp', ['-a', copy.dataDir, next.dataDir]);
+    writeFileSync(join(next.dataDir, 'standby.signal'), '');
+    const successor = new Child(postgresProcess(next, log, systemClock));
+    t.teardown(() => successor.stop());
+    const successorPort = await successor.start();
+    await promote(successorPort);
+    return successorPort;
+  };
+  return { primary: `127.0.0.1:${port}`, standby: `127.0.0.1:${standbyPort}`, standbyPort, signal, promote, replace };
 }
 
 /** Opens the database, watched. */
@@ -117,4 +138,40 @@ t.test('one name that is re-pointed', async (t) => {
   t.equal(await hanging, 'cut');
   t.equal(await waitFor('a connection', () => portOf()), pair.standbyPort);
   pair.signal('SIGCONT');
+});
+
+t.test('a new primary that is replaced while the old one is still silent', async (t) => {
+  const pair = await startPair(t);
+  const third = await repointedName(t, NOWHERE);
+  const { portOf } = await openWatched(t, `${pair.primary},${pair.standby},${third.address}`);
+  await portOf();
+  pair.signal('SIGSTOP');
+  const hanging = portOf().catch(() => undefined);
+  await pair.promote();
+  await hanging;
+  t.equal(await waitFor('the new primary', () => portOf()), pair.standbyPort);
+  // It refuses connections from now on, so that none is silent.
+  const port = await pair.replace();
+  third.point(`127.0.0.1:${port}`);
+  await waitFor('the next one', async () => (await portOf()) === port);
+  pair.signal('SIGCONT');
+});
+
+t.test('hosts that never say their timeline', async (t) => {
+  const calls = { passes: 0, probes: 0 };
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, fn) => {
+      calls[ms === PROBE_MS_MAX ? 'probes' : 'passes'] += 1;
+      return systemClock.after(ms / FASTER, fn);
+    },
+  };
+  // No URL can name the second host.
+  const url = `postgres://slipway:secret@${NOWHERE},/postgres?target_session_attrs=primary`;
+  const database = openDatabase(url, { logger });
+  const watch = new PrimaryWatch({ ...database, clock, random: systemRandom, logger });
+  t.teardown(() => watch.stop());
+  await watch.start();
+  await waitFor('its passes', () => calls.passes >= PASSES);
+  t.ok(calls.probes > 0 && calls.probes <= PASSES / 2, String(calls.probes));
 });
