@@ -187,9 +187,12 @@ class AnsweringCredentials extends ChannelCredentials {
   _createSecureConnector(...parts: Parameters<ChannelCredentials['_createSecureConnector']>): Connector {
     const connector = this.#credentials._createSecureConnector(...parts);
     return {
-      connect: (socket) => {
+      connect: async (socket) => {
         endSilent(socket);
-        return connector.connect(socket);
+        const connected = await connector.connect(socket);
+        // A proxy may have made the handshake for a server that sends nothing.
+        if (connected.socket !== socket) endSilent(connected.socket);
+        return connected;
       },
       waitForReady: () => connector.waitForReady(),
       getCallCredentials: () => connector.getCallCredentials(),
