@@ -74,6 +74,6 @@ t.test('a channel leaves a proxy whose server sends nothing', async (t) => {
   });
   const early = call(client, 'settleImage', SettleImageRequest.fromPartial({}), 'key').catch(() => undefined);
   const first = await waitFor('a connection', () => accepted[0]);
-  await waitFor('its end', () => first.closed);
+  t.ok(await waitFor('its end', () => first.closed));
   await early;
 });

@@ -153,7 +153,7 @@ t.test('a new primary that is replaced while the old one is still silent', async
   // It refuses connections from now on, so that none is silent.
   const port = await pair.replace();
   third.point(`127.0.0.1:${port}`);
-  await waitFor('the next one', async () => (await portOf()) === port);
+  t.ok(await waitFor('the next one', async () => (await portOf()) === port));
   pair.signal('SIGCONT');
 });
 
