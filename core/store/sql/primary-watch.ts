@@ -133,7 +133,7 @@ export class PrimaryWatch extends LoopService {
     hosts.prefer(undefined);
   }
 
-  /** Records the timeline of the primary. If the others are silent, or the preferred one is gone, leaves them for it. */
+  /** Records the timeline of the primary. Leaves silent hosts for it, and a preferred one that is gone. */
   #follow({ host, role }: HostState): void {
     if (typeof role === 'string' || role < this.#timeline) return;
     const { hosts } = this.#options;
