@@ -10,7 +10,7 @@ export const FINAL: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED', 'TI
 
 export type JobClient = ReturnType<typeof jobClient>;
 
-/** Calls that record every accepted job and its end in the ledger. */
+/** Returns calls that record every accepted job and its end in the ledger. */
 export function jobClient({ ids, send }: SoakSystem, ledger: Ledger) {
   const base = `/v2/${ids.js}`;
 

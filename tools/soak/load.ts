@@ -41,8 +41,18 @@ export class MixedLoad {
     for (const { name } of kinds) this.#underWay.set(name, new Set());
   }
 
-  /** Sends requests until `stop`, then waits for the last answers. */
-  async run(): Promise<void> {
+  /** Sends requests until `work` has ended or failed, and waits for the last answers. Returns what `work` returns. */
+  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+    const sending = this.#send();
+    try {
+      return await work();
+    } finally {
+      this.#isOver = true;
+      await sending;
+    }
+  }
+
+  async #send(): Promise<void> {
     const beganMs = performance.now();
     while (!this.#isOver) {
       const seconds = (performance.now() - beganMs) / 1_000;
@@ -50,10 +60,6 @@ export class MixedLoad {
       await delay(TICK_MS);
     }
     await Promise.all([...this.#underWay.values()].flatMap((promises) => [...promises]));
-  }
-
-  stop(): void {
-    this.#isOver = true;
   }
 
   /** Requests sent so far, by kind. */
@@ -76,13 +82,13 @@ export class MixedLoad {
         this.omitted += 1;
         continue;
       }
-      const sending: Promise<void> = this.#send(kind, sent).finally(() => underWay.delete(sending));
+      const sending: Promise<void> = this.#sendOne(kind, sent).finally(() => underWay.delete(sending));
       underWay.add(sending);
     }
     this.#sent.set(kind.name, sent);
   }
 
-  async #send(kind: Kind, number: number): Promise<void> {
+  async #sendOne(kind: Kind, number: number): Promise<void> {
     const beganMs = performance.now();
     try {
       await kind.send(number);

@@ -7,7 +7,7 @@ import { HELP, readOptions } from './options.ts';
 import { judge, reportOf, writeReport } from './report.ts';
 import { soak } from './soak.ts';
 
-/** Results of /run are kept as long: until then tables grow. */
+/** Least length of a soak whose growth is judged. Results of /run are kept for 30 minutes: until then tables grow. */
 const STEADY_MINUTES = 60;
 const DAY_MS = 86_400_000;
 

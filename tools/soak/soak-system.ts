@@ -74,7 +74,7 @@ export async function startSoakSystem(t: Test, { isEdge, isPython }: { isEdge: b
   return { ...slipway, ...webhooks, ids, send: slipway.request, redeploy, useNewEndpoint, sendAbandoned };
 }
 
-/** Receives webhooks. A received outcome is kept until it is taken, and only counted after that. */
+/** Starts a receiver of webhooks. It keeps each outcome until `webhookOf` takes it. */
 async function receiveWebhooks(t: Test) {
   const received = new Map<string, PublicJson>();
   const waiting = new Map<string, (job: PublicJson) => void>();
@@ -98,7 +98,9 @@ async function receiveWebhooks(t: Test) {
   });
   return {
     webhookUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    /** Resolves with the outcome that a webhook reports for a job. */
+    /** Returns the last outcome of each job that was received and not taken: of calls that came again, or too late. */
+    furtherWebhooks: (): PublicJson[] => [...received.values()],
+    /** Resolves with the outcome that a webhook reports for a job. Rejects if none comes within a minute. */
     webhookOf: (id: string): Promise<PublicJson> => {
       const early = received.get(id);
       received.delete(id);

@@ -49,10 +49,7 @@ export async function soak(
     perSecond: kind.perSecond * options.rate,
   }));
   const load = new MixedLoad(kinds, ledger);
-  const running = load.run();
-  const series = await sampleAll(system, load, ledger, options, say);
-  load.stop();
-  await running;
+  const series = await load.during(() => sampleAll(system, load, ledger, options, say));
   await checkEnds(system, ledger);
   return {
     minutes: options.minutes,
@@ -106,8 +103,9 @@ function rotateLogs(folder: string): void {
   for (const name of readdirSync(folder)) if (name.endsWith('.log')) new ProcessLog(join(folder, name)).rotate();
 }
 
-/** Checks that every accepted job ended, and that core counted each once. */
+/** Checks that every accepted job ended with one outcome, and that core counted each once. */
 async function checkEnds(system: SoakSystem, ledger: Ledger): Promise<void> {
+  for (const { id, status } of system.furtherWebhooks()) ledger.ended(id, status);
   for (const id of ledger.open()) ledger.fault('end', `job ${id} has no known end`);
   for (const id of [system.ids.js, system.ids.python, system.ids.zero]) {
     const counts = ledger.counts(id);

@@ -1,5 +1,6 @@
 /** The soak's judgement: what counts as flat, what the ledger reports, what a plot shows. */
 import { Ledger } from '@slipway/tools/soak/ledger';
+import { MixedLoad } from '@slipway/tools/soak/load';
 import { readOptions } from '@slipway/tools/soak/options';
 import { plot } from '@slipway/tools/soak/plot';
 import { judge } from '@slipway/tools/soak/report';
@@ -8,6 +9,7 @@ import type { Soak } from '@slipway/tools/soak/soak';
 import type { Point } from '@slipway/tools/soak/trend';
 import { trendOf } from '@slipway/tools/soak/trend';
 import t from 'tap';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const TOLERANCE = { share: 0.05, least: 8 };
 
@@ -51,6 +53,22 @@ t.test('tables whose rows are kept for days may grow, and all others may not', a
     { name: 'all', trend: { isFlat: false } },
     { name: KEPT_LONG, trend: { isFlat: true } },
   ]);
+});
+
+t.test('a load ends with the work beside it, also if that fails', async (t) => {
+  let [sent, answered] = [0, 0];
+  const send = async (): Promise<void> => {
+    sent += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    answered += 1;
+  };
+  const load = new MixedLoad([{ name: 'short', perSecond: 1_000, send }], new Ledger());
+  const work = async (): Promise<void> => {
+    await waitFor('a request', () => sent > 0);
+    throw new Error('no sample');
+  };
+  await t.rejects(load.during(work), { message: 'no sample' });
+  t.equal(answered, sent, 'its last answers have come');
 });
 
 t.test('the ledger reports jobs without an end, and with two', async (t) => {
