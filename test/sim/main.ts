@@ -22,6 +22,13 @@ function positive(name: 'seeds' | 'minutes' | 'from' | 'jobs', fallback: number)
   return value;
 }
 
+/** Returns the runs that look for fewer faults. Default: 30; 0 if only a part of the faults happens. */
+function shrinkRuns(): number {
+  const runs = Number(values.shrink ?? (values.only === undefined ? 30 : 0));
+  if (!(runs >= 0)) throw new Error('--shrink must be a number of 0 or more');
+  return runs;
+}
+
 /** Returns the faults that may happen, by their index. `undefined`: all. */
 function onlyThese(): ReadonlySet<number> | undefined {
   if (values.only === undefined) return undefined;
@@ -57,8 +64,7 @@ else {
     kills: values.kills ?? false,
     keepsTrace: values.trace !== undefined,
     only: onlyThese(),
-    // A part of the faults is not shrunk again.
-    shrinkRuns: Number(values.shrink ?? (values.only === undefined ? 30 : 0)),
+    shrinkRuns: shrinkRuns(),
     stopsAtFirst: bug !== undefined,
     onSeed: (text, soFar) => {
       process.stderr.write(`${text}\n`);

@@ -63,7 +63,7 @@ export class Crowd {
   /** True if nobody else comes. */
   isWhole = false;
 
-  /** Lets nobody else come. */
+  /** Ends the arrival of clients. */
   end(): void {
     this.isWhole = true;
   }

@@ -22,7 +22,7 @@ export class Liar {
     this.#agent = agent;
   }
 
-  /** Says what is not true, now and later: of an attempt of its own that is over, or of all of other machines. */
+  /** Reports false outcomes, now and later: of one of its ended attempts, or of all attempts of other machines. */
   lie(others: readonly AttemptRef[]): void {
     const world = this.#world;
     const { life, link } = this.#agent;
@@ -54,7 +54,7 @@ export class Liar {
   }
 }
 
-/** Returns one item, or none of none. */
+/** Returns a list of one item that the seed chooses; an empty list if there are no items. */
 function oneOf<Item>(world: World, items: readonly Item[]): readonly Item[] {
   return items.length === 0 ? [] : [world.one(items)];
 }

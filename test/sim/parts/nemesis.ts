@@ -35,7 +35,7 @@ const KILL_SHARE = 0.6;
  * statement of this share.
  */
 const KILL_AFTER = { least: 1, most: 16, anyShare: 0.2 };
-/** So many milliseconds it strikes at one address only, so that jobs come to their end at the other. */
+/** Time for which kills strike at one address only, in milliseconds: jobs can end at the other one meanwhile. */
 const VICTIM_MS = { least: 1_000, most: 5_000 };
 /** Letters of a statement that stand in the list of faults. */
 const TEXT_MAX = 60;
