@@ -17,15 +17,15 @@ const SHARE = 0.05;
 /** Jobs submitted at a time. */
 const FEW = 2;
 /**
- * Sessions that an agent may open meanwhile, and times that core may close the connections of its database. A fixed
- * timeout of 5 s closes them each time that it is over.
+ * Sessions that an agent may open meanwhile, and how often core may close the connections of its database. With a fixed
+ * timeout of 5 s, core closes them in each period.
  */
 const SESSIONS_MAX = 3;
 const CLOSES_MAX = 3;
 
 t.setTimeout(900_000);
 
-t.test('a host without processor time loses no job, and nobody reconnects again and again', async (t) => {
+t.test('a host without processor time loses no job, and agent and core do not reconnect again and again', async (t) => {
   const slipway = await startProcesses(t);
   const inFlight = await startJobs(t, slipway, { retryLimit: 10 });
   const linesOf = async (name: string, text: string): Promise<number> =>

@@ -79,7 +79,9 @@ async function main(): Promise<number> {
         const result = mayShare(file)
           ? await shared.run(resolve(root, file))
           : await runAlone(file, slot, systemClock, used);
-        const processorMs = usedMs === undefined ? undefined : used.usedMs()! - usedMs;
+        const endMs = used.usedMs();
+        // Another run may remove a group that is empty for the moment.
+        const processorMs = usedMs === undefined || endMs === undefined ? undefined : endMs - usedMs;
         report.add(file, result, systemClock.monotonicMs() - startedMs, processorMs);
       }
       const open = await shared.end();

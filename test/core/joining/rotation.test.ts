@@ -141,10 +141,13 @@ t.test('the authority and all certificates are exchanged', async (t) => {
     const withdrawn = await core.sql.begin(async (tx) => {
       await tx`SELECT FROM installation FOR UPDATE`;
       const call = change(AuthorityChange.WITHDRAW).catch((error: unknown) => error);
-      await waitFor(
-        'it to wait for the lock',
-        async () => (await core.sql`SELECT FROM pg_locks WHERE NOT granted`).length > 0,
-      );
+      // Other files of a run wait for locks on the same server.
+      await waitFor('it to wait for the lock', async () => {
+        const waiting = await core.sql`
+          SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ILIKE '%installation%'`;
+        return waiting.length > 0;
+      });
       await tx`
         UPDATE installation SET previous_authority_certificate = authority_certificate,
           authority_certificate = next_authority_certificate, authority_key_sealed = next_authority_key_sealed,

@@ -15,7 +15,7 @@ const CHUNKS = 12;
 const CHUNK_MS = 40;
 const NUMBERS = Array.from({ length: CHUNKS }, (_, index) => index + 1);
 
-/** The agent's part: sends the chunks of an assignment one after the other, and ends it. For `onAssignment`. */
+/** Returns an `onAssignment` that sends the chunks of each assignment one after the other, and then ends it. */
 export function sendChunks(agent: () => ScriptedAgent) {
   const send = async ({ ref }: Assignment): Promise<void> => {
     for (const number of NUMBERS) {
@@ -27,7 +27,7 @@ export function sendChunks(agent: () => ScriptedAgent) {
   return (assignment: Assignment): undefined => void send(assignment);
 }
 
-/** Begins. Resolves when workers are ready. `stop` checks the result. */
+/** Starts the jobs. Resolves when their workers are ready. `stop` ends the jobs and checks what was streamed. */
 export async function startStreams(t: Test, core: CoreReplicas) {
   const endpointId = await core.createEndpoint({ workersMin: JOBS, workersMax: JOBS });
   await core.ready(endpointId, JOBS);
@@ -41,7 +41,8 @@ export async function startStreams(t: Test, core: CoreReplicas) {
       const page = await call(core.clients.jobs, 'readChunks', request, core.key);
       chunks.push(...page.chunks);
       cursor = page.cursor;
-      if (page.state === JobState.COMPLETED && !page.more) return chunks.map(({ number }) => number);
+      // All states from COMPLETED on are final: the wait also ends with a job that failed.
+      if (page.state >= JobState.COMPLETED && !page.more) return chunks.map(({ number }) => number);
     }
   };
   const lane = async (): Promise<void> => {

@@ -110,8 +110,8 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'GraphQL documents that read long lists',
-      'over {WITHOUT_TURN_BYTES}: {AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account, which wait for ' +
-        '{WAIT_MS_MAX}; accounts wait for each other for {WAIT_FOR_OTHERS_MS_MAX}; {LIST_BYTES_MAX} of a list, ' +
+      'over {WITHOUT_TURN_BYTES}: {AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account; the next one waits for ' +
+        '{WAIT_MS_MAX} for its own account and for {WAIT_FOR_OTHERS_MS_MAX} for others; {LIST_BYTES_MAX} of a list, ' +
         '{ANSWER_BYTES_MAX} of an answer',
       'facades/graphql/large-reads.ts',
       'facades/graphql/core-calls.ts',

@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
  * An `npm start` right after another one that was killed or is stopping: it waits for the end of its leftovers, and
- * says so.
+ * says so. One whose npm is killed ends by itself.
  */
 
 import { spawn } from 'node:child_process';
@@ -12,6 +12,7 @@ import { createDatabase } from '../../helpers/db/database.ts';
 import { quietPort } from '../../helpers/net/ports.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 import { Launcher, readFacts } from '../../helpers/system/launcher.ts';
+import { groupAlive } from '../../helpers/system/process-table.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);
@@ -70,6 +71,7 @@ t.test('the npm that started it is killed', async (t) => {
   const root = join(import.meta.dirname, '../../..');
   const args = ['--no-agent', '--port', String(await quietPort()), '--data-dir', await openFolder(t)];
   const npm = spawn('/bin/sh', ['-c', '"$@" & wait', 'npm', process.execPath, join(root, 'dev/start.ts'), ...args], {
+    detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, npm_lifecycle_event: 'start' },
   });
@@ -77,7 +79,8 @@ t.test('the npm that started it is killed', async (t) => {
   npm.stdout.on('data', (part: Buffer) => {
     text += part.toString();
   });
-  t.teardown(() => npm.kill('SIGKILL'));
+  // The launcher too, if it has not noticed.
+  t.teardown(() => groupAlive(npm.pid!) && process.kill(-npm.pid!, 'SIGTERM'));
   await waitFor('its first process', () => text.includes('PostgreSQL is up'));
   npm.kill('SIGKILL');
   await waitFor('the end of everything', () => text.includes('everything has stopped'));

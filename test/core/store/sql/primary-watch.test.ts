@@ -39,7 +39,7 @@ const PASSES = 200;
 /** Divisor of the watch's times meanwhile. */
 const FASTER = 50;
 
-/** A primary, and a standby that begins where the primary has begun. */
+/** Starts a primary, and a standby with the same data that is not connected to it. Both end with the test. */
 async function startPair(t: Test) {
   const folder = await openFolder(t);
   const log = new ProcessLog(join(folder, 'postgres.log'));
@@ -53,13 +53,20 @@ async function startPair(t: Test) {
     Child<number>,
   ];
   const signal = (name: NodeJS.Signals): void => {
-    for (const { pid } of descendants(primary.pid)) process.kill(pid, name);
+    for (const { pid } of descendants(primary.pid))
+      try {
+        process.kill(pid, name);
+      } catch {
+        // It has ended since.
+      }
   };
   t.teardown(async () => {
     await primary.kill();
     await standby.stop();
   });
   const [port, standbyPort] = [await primary.start(), await standby.start()];
+  // Before the other teardown: processes that are stopped do not notice the end of their parent.
+  t.teardown(() => signal('SIGKILL'));
   const promote = async (standbyAt = standbyPort): Promise<void> => {
     const sql = postgres(`postgres://slipway:secret@127.0.0.1:${standbyAt}/postgres`, { max: 1 });
     await sql`SELECT pg_promote()`;

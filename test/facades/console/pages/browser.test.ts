@@ -13,7 +13,6 @@ import { webhookReceiver } from '../../../helpers/net/webhook-receiver.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
-import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { attemptPages } from './attempt-pages.ts';
 import { browserSystem } from './browser-system.ts';
 import { codePages } from './code-pages.ts';
@@ -78,13 +77,13 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
     t.equal(await key.inputValue(), 'typed so far');
 
     await page.unroute('**/console/session');
-    let failed = 0;
-    await page.route('**/console/session', (route) => {
-      failed += 1;
-      return route.fulfill({ status: 500, json: { error: 'The service failed.' } });
-    });
+    await page.route('**/console/session', (route) =>
+      route.fulfill({ status: 500, json: { error: 'The service failed.' } }),
+    );
+    const failed = page.waitForResponse('**/console/session');
     await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
-    await waitFor('the answer', () => failed > 0);
+    t.equal((await failed).status(), 500);
+    await (await failed).finished();
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
     t.equal(await key.inputValue(), 'typed so far', 'a service that fails does not take it away');
   });
