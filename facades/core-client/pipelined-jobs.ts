@@ -36,7 +36,7 @@ import type { ServiceCalls } from './service-calls.ts';
 const LARGE_SUBMIT_MS = 30_000;
 
 /** Receives whether the call still holds the input, and so the body that the input is a part of. */
-export type OnPassed = (input: { isHeld: boolean }) => void;
+export type OnPassedInput = (input: { isHeld: boolean }) => void;
 
 /** Pipelined calls of the job service. Every method throws CoreError. */
 export class PipelinedJobs {
@@ -63,7 +63,7 @@ export class PipelinedJobs {
    * Stores a job and waits for its end, at most `request.waitMs`. `onPassed` is called once the input was passed on. A
    * small one is held until the end of the call, which may send it again.
    */
-  submitAndWait(apiKey: string, request: SubmitJobRequest, onPassed: OnPassed = () => undefined): OpenCall<Job> {
+  submitAndWait(apiKey: string, request: SubmitJobRequest, onPassed: OnPassedInput = () => undefined): OpenCall<Job> {
     if (isLarge(request)) return this.#submitAloneAndWait(apiKey, request, onPassed);
     const { waitMs } = request;
     const call = jobCall(this.#pipeline.open(apiKey, { $case: 'submitAndWait', value: request }, { waitMs }));
@@ -167,7 +167,7 @@ export class PipelinedJobs {
     return present(response.job);
   }
 
-  #submitAloneAndWait(apiKey: string, request: SubmitJobRequest, onPassed: OnPassed): OpenCall<Job> {
+  #submitAloneAndWait(apiKey: string, request: SubmitJobRequest, onPassed: OnPassedInput): OpenCall<Job> {
     let abandoned = false;
     let waiting: OpenCall<Job> | undefined;
     const startedMs = this.#clock.monotonicMs();

@@ -8,7 +8,7 @@ import type { ReadChunksResponse, SubmitJobRequest } from '@slipway/proto/gen/sl
 import { isFinal } from '@slipway/proto/wire/final-state';
 import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '@slipway/proto/wire/limits';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
-import type { OnPassed } from '../core-client/pipelined-jobs.ts';
+import type { OnPassedInput } from '../core-client/pipelined-jobs.ts';
 import { LOG_START } from '../jobs/chunk-id.ts';
 import { jobBytes, pageBytes } from '../jobs/job-bytes.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
@@ -30,7 +30,7 @@ export interface OpenaiJobOptions {
   /** Reads a response with budget (plugins/answer-budget.ts). */
   hold<Answer>(reading: Reading<Answer>): Promise<HeldAnswer<Answer>>;
   /** Called when the input was passed on. */
-  onPassed: OnPassed;
+  onPassed: OnPassedInput;
   /** Called when the job has an id. */
   onJob(id: string): void;
 }
