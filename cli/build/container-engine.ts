@@ -20,7 +20,7 @@ const LINE_LENGTH_MAX = 400;
 interface Engine {
   /** Its program. */
   program: keyof typeof PROGRAMS;
-  /** Where it is, for people: `podman of this machine`. */
+  /** Its program and machine, for messages: `podman of this machine`. */
   where: string;
   /** Arguments before each command. */
   args: readonly string[];

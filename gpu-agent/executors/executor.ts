@@ -111,7 +111,7 @@ export interface WorkloadStats {
   cpuMicros: number;
 }
 
-/** What a workload uses, as the system that runs it measures it. */
+/** Processors and memory in use by a workload, measured by the system that runs it. */
 export interface WorkloadUse {
   /** Processors in use, averaged over a short time. */
   processors: number;

@@ -1,6 +1,6 @@
 // test: postgres, 50 s
 /**
- * A host without processor time: all parts stand still for 7.6 s of each 8 s while jobs come.
+ * A host without processor time: all parts are stopped for 7.6 s of each 8 s while jobs arrive.
  * Connections and leases must not be given up again and again, and no job may be lost. SLIPWAY_TEST_STARVED is the
  * number of seconds.
  */

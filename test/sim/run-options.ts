@@ -1,4 +1,4 @@
-/** What a run of one seed is given, and its result. */
+/** Options of a run of one seed, and its result. */
 import type { HistoryEvent } from './checker/history.ts';
 import type { ChosenFault } from './shrink.ts';
 

@@ -1,4 +1,4 @@
-/** A failing run is shrunk to the faults that it needs, within the runs that are allowed. */
+/** Shrinks a failing run to the faults that it needs, within a limit of runs. */
 import t from 'tap';
 import { type ChosenFault, shrink } from './shrink.ts';
 

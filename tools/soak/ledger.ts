@@ -1,4 +1,4 @@
-/** What clients of a soak were promised, and what came of it. */
+/** Records the jobs that a soak's clients had accepted, and their outcomes. */
 
 /** A job that was accepted. */
 interface Accepted {

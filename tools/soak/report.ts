@@ -9,7 +9,7 @@ import type { Soak } from './soak.ts';
 import type { Point, Tolerance, Trend } from './trend.ts';
 import { trendOf } from './trend.ts';
 
-/** How a subject is drawn, and how its series may grow. Without a tolerance it is not judged. */
+/** Plot of a subject, and the growth that its series may have. A subject without a tolerance is not judged. */
 interface Shown {
   title: string;
   unit: string;

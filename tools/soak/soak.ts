@@ -21,7 +21,7 @@ const MS_PER_MINUTE = 60_000;
 /** Tables are chosen by size at this share of the time. */
 const TABLES_CHOSEN_AT = 0.05;
 
-/** What a soak measured. */
+/** Result of a soak. */
 export interface Soak {
   minutes: number;
   /** Values by subject and name. */

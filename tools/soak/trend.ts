@@ -7,11 +7,11 @@ export interface Point {
   value: number;
 }
 
-/** How a series may grow and still count as flat. */
+/** Growth of a series that still counts as flat. */
 export interface Tolerance {
   /** Share of its median that it may grow by in an hour. */
   share: number;
-  /** What it may grow by in an hour in any case, in its own unit. */
+  /** Growth in an hour that is always allowed, in the series' unit. */
   least: number;
 }
 
@@ -21,7 +21,7 @@ export interface Trend {
   median: number;
   /** Growth in an hour, in the series' unit: the median of the slopes of all pairs of points (Theil and Sen). */
   perHour: number;
-  /** What it may grow by in an hour. */
+  /** Allowed growth in an hour. */
   allowed: number;
   isFlat: boolean;
 }

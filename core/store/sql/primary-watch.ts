@@ -43,7 +43,7 @@ function hangs({ socket, waits }: OpenConnection): boolean {
   return waits() || socket.bytesRead === 0;
 }
 
-/** What a host says. */
+/** Answer of a host. */
 interface HostState {
   host: DatabaseHost;
   /** Timeline of a primary. `standby`, or `silent` if it did not answer in time. */

@@ -1,4 +1,4 @@
-/** What the Pods of this machine use, from the metrics API of Kubernetes (metrics-server), where a cluster has one. */
+/** Reads processors and memory in use by this machine's Pods from the metrics API (metrics-server), if there is one. */
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { WorkloadUse } from '../executor.ts';

@@ -1,4 +1,4 @@
-/** Where the machine is that takes the place of another one. */
+/** A machine that replaces another one: how it is described to the operator. */
 import { tokenLocations } from '@slipway/cli/machines/replace-machine';
 import t from 'tap';
 

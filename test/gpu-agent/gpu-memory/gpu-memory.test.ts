@@ -1,4 +1,4 @@
-/** What the agent knows about moves of GPU memory on its machine. */
+/** State of moves of GPU memory on a machine. */
 import { buildGpuMemory } from '@slipway/gpu-agent/gpu-memory/build-gpu-memory';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock } from '@slipway/kit/time/clock';

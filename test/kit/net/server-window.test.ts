@@ -1,4 +1,4 @@
-/** How much a client of core may send before core has read it. */
+/** Bytes that a client may send before core has read them. */
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { openServer, systemTransport } from '@slipway/kit/net/channel';

@@ -37,7 +37,7 @@ const ANSWER_MS = 12;
 const SILENT_TRANSACTION_MS = 20_000;
 const SILENT_LISTENER_MS = 10_000;
 const LATENCY_MS = { least: 0.1, most: 2 };
-/** How long a late statement is under way to the server, and an answer of a slow database, in virtual milliseconds. */
+/** Delays of a late statement and of a slow database's answer, in virtual milliseconds. */
 const LATE_MS = { least: 30, most: 600 };
 const SLOW_MS = { least: 4_000, most: 8_000 };
 

@@ -3,36 +3,16 @@
  * A primary and its standby in one URL: with target_session_attrs=primary every connection is to the primary, and
  * without one a statement ends.
  */
-import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { openDatabase } from '@slipway/core/store/sql/database';
 import { isTransient } from '@slipway/core/store/sql/transient';
-import { createCluster, postgresProcess } from '@slipway/dev/postgres/postgres';
-import { findPostgres } from '@slipway/dev/postgres/postgres-program';
-import { ProcessLog } from '@slipway/dev/processes/process-log';
-import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { Child } from '../../../helpers/child.ts';
-import { QUICK } from '../../../helpers/db/throwaway-postgres.ts';
-import { openFolder } from '../../../helpers/open-folder.ts';
+import { primaryAndStandby } from '../../../helpers/db/primary-and-standby.ts';
 import { logger } from '../../../helpers/system/job-engine.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);
 
-const folder = await openFolder(t);
-const log = new ProcessLog(join(folder, 'postgres.log'));
-const place = await findPostgres(join(folder, 'primary'));
-await createCluster(place, 'secret', log, QUICK);
-// A cluster that has never run is at rest: its copy follows on from there.
-const copy = { ...place, dataDir: join(folder, 'standby') };
-execFileSync('cp', ['-a', place.dataDir, copy.dataDir]);
-writeFileSync(join(copy.dataDir, 'standby.signal'), '');
-const [primary, standby] = [place, copy].map((each) => new Child(postgresProcess(each, log, systemClock))) as [
-  Child<number>,
-  Child<number>,
-];
+const { primary, standby } = await primaryAndStandby(t);
 t.teardown(async () => {
   await primary.stop();
   await standby.stop();

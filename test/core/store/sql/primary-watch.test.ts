@@ -3,23 +3,15 @@
  * A primary that falls silent is left for the standby that was promoted, and used again only as a standby. A primary
  * that works on a long statement is not left. A host without an answer is asked less and less.
  */
-import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { openDatabase } from '@slipway/core/store/sql/database';
 import { PrimaryWatch } from '@slipway/core/store/sql/primary-watch';
-import { createCluster, postgresProcess } from '@slipway/dev/postgres/postgres';
-import { findPostgres } from '@slipway/dev/postgres/postgres-program';
-import { ProcessLog } from '@slipway/dev/processes/process-log';
 import type { Clock } from '@slipway/kit/time/clock';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
-import { Child } from '../../../helpers/child.ts';
-import { QUICK } from '../../../helpers/db/throwaway-postgres.ts';
+import { primaryAndStandby } from '../../../helpers/db/primary-and-standby.ts';
 import { repointedName } from '../../../helpers/net/repointed-name.ts';
-import { openFolder } from '../../../helpers/open-folder.ts';
 import { logger } from '../../../helpers/system/job-engine.ts';
 import { descendants } from '../../../helpers/system/process-table.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
@@ -39,19 +31,9 @@ const PASSES = 200;
 /** Divisor of the watch's times meanwhile. */
 const FASTER = 50;
 
-/** Starts a primary, and a standby with the same data that is not connected to it. Both end with the test. */
+/** Starts a primary and a standby with its data. Both end with the test. */
 async function startPair(t: Test) {
-  const folder = await openFolder(t);
-  const log = new ProcessLog(join(folder, 'postgres.log'));
-  const place = await findPostgres(join(folder, 'primary'));
-  await createCluster(place, 'secret', log, QUICK);
-  const copy = { ...place, dataDir: join(folder, 'standby') };
-  execFileSync('cp', ['-a', place.dataDir, copy.dataDir]);
-  writeFileSync(join(copy.dataDir, 'standby.signal'), '');
-  const [primary, standby] = [place, copy].map((each) => new Child(postgresProcess(each, log, systemClock))) as [
-    Child<number>,
-    Child<number>,
-  ];
+  const { primary, standby, standbyOf } = await primaryAndStandby(t);
   const signal = (name: NodeJS.Signals): void => {
     for (const { pid } of descendants(primary.pid))
       try {
@@ -75,10 +57,7 @@ async function startPair(t: Test) {
   /** Ends the promoted standby and promotes a copy of it. Returns the copy's port. */
   const replace = async (): Promise<number> => {
     await standby.stop();
-    const next = { ...place, dataDir: join(folder, 'successor') };
-    execFileSync('cp', ['-a', copy.dataDir, next.dataDir]);
-    writeFileSync(join(next.dataDir, 'standby.signal'), '');
-    const successor = new Child(postgresProcess(next, log, systemClock));
+    const successor = standbyOf('standby', 'successor');
     t.teardown(() => successor.stop());
     const successorPort = await successor.start();
     await promote(successorPort);

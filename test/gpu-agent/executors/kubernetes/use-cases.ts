@@ -1,6 +1,6 @@
 /**
- * What Pods use, from the metrics API. A resource of the same group and fields stands for that of a metrics server,
- * which cannot measure here: no kubelet runs.
+ * Processors and memory in use by Pods, from the metrics API. No kubelet runs here, so a resource with the same group
+ * and fields takes the place of metrics-server.
  */
 
 import { readApiAccess } from '@slipway/gpu-agent/executors/kubernetes/api-access';
