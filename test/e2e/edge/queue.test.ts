@@ -14,7 +14,10 @@ import { startSystem } from '../../helpers/system/system.ts';
 t.setTimeout(600_000);
 const skip = skipWithoutEnvoy();
 /** As the files need it. */
-const OPTIONS = { agentEnv: { SLIPWAY_STOP_GRACE_MS: '1500', SLIPWAY_CPU_SLOTS: '64' } };
+const OPTIONS = {
+  agentEnv: { SLIPWAY_STOP_GRACE_MS: '1500', SLIPWAY_CPU_SLOTS: '64' },
+  facadeEnv: { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' },
+};
 
 if (skip) {
   t.test('through the edge', { skip }, () => undefined);
