@@ -9,7 +9,7 @@ import type { AssignedJob, ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts
 import { HeldAttempts } from './held-attempts.ts';
 import { OpenWorkers } from './open-workers.ts';
 import type { AssignmentSink, HeldAttempt, WorkerSlots } from './worker-slots.ts';
-import { freeSlots, newWorkerSlots, prefetchedBy, sinkFor } from './worker-slots.ts';
+import { beginRefill, freeSlots, hasBacklog, needsRefill, newWorkerSlots, sinkFor } from './worker-slots.ts';
 
 export type { AssignmentSink, HeldAttempt } from './worker-slots.ts';
 export { attemptId } from './worker-slots.ts';
@@ -112,17 +112,24 @@ export class SlotPool implements SlotSource {
   /** Releases the slot of an ended attempt. Returns whether it was counted until now. */
   release(key: MachineAttempt): boolean {
     const attempt = this.#held.find(key);
-    return attempt !== undefined && this.releaseAttempt(attempt);
+    return attempt !== undefined && this.releaseAttempt(attempt) !== undefined;
   }
 
-  /** Releases the slot of an attempt that was found. See `release`. */
-  releaseAttempt(attempt: LiveAttempt): boolean {
+  /** Releases the slot of an attempt that was found. Returns its worker; `undefined` if it was not counted. */
+  releaseAttempt(attempt: LiveAttempt): WorkerSlots | undefined {
     const workerId = this.#held.release(attempt);
     const worker = workerId === undefined ? undefined : this.#workers.get(workerId);
-    if (!worker) return false;
+    if (!worker) return undefined;
     if (worker.retired && worker.sink && worker.held.size === 0) this.detach(worker.slot.workerId, worker.sink);
     else this.#offer(worker);
-    return true;
+    return worker;
+  }
+
+  /** Counts an outcome of a worker that has arrived (1), and once that it was recorded or given up (-1). */
+  countUnrecorded(worker: WorkerSlots, change: 1 | -1): void {
+    const had = hasBacklog(worker);
+    worker.unrecorded += change;
+    if (hasBacklog(worker) !== had) this.#offer(worker);
   }
 
   reserve(endpointId: string, count: number): Slot[] {
@@ -158,7 +165,7 @@ export class SlotPool implements SlotSource {
 
   /**
    * Reserves prefetch slots, round-robin, on the workers of `taken` and on workers that need a refill. `limitOf`: most
-   * slots of a worker that asked for so many. A worker whose agent prefetches asks for its full capacity.
+   * slots of a worker that asked for so many.
    */
   reservePrefetch(endpointId: string, taken: readonly Slot[], limitOf: (slots: number) => number): Slot[] {
     const asked = Map.groupBy(taken, ({ workerId }) => workerId);
@@ -166,14 +173,7 @@ export class SlotPool implements SlotSource {
     for (const worker of this.#low.get(endpointId) ?? []) workers.add(worker);
     this.#low.delete(endpointId);
     const open = [...workers]
-      .flatMap((worker) => {
-        if (!worker.open || !worker.sink?.holdsLease || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
-        // The agent may have stopped prefetching since. Then the worker gets only as many as it asks for.
-        if (!worker.agentPrefetches) return [{ worker, left: limitOf(asked.get(worker.slot.workerId)?.length ?? 0) }];
-        const prefetched = Math.max(prefetchedBy(worker), 0);
-        worker.prefetchedAtRefill = prefetched;
-        return [{ worker, left: limitOf(worker.capacity) - prefetched }];
-      })
+      .map((worker) => ({ worker, left: beginRefill(worker, asked.get(worker.slot.workerId)?.length ?? 0, limitOf) }))
       .filter(({ left }) => left > 0);
     const slots: Slot[] = [];
     for (let some = open; some.length > 0; some = some.filter(({ left }) => left > 0)) {
@@ -256,15 +256,11 @@ export class SlotPool implements SlotSource {
 
   #offer(worker: WorkerSlots): void {
     this.#list(worker);
-    if (freeSlots(worker) <= 0) {
-      if (worker.open && worker.agentPrefetches && prefetchedBy(worker) < worker.prefetchedAtRefill / 2)
-        this.#runsLow(worker);
-      return;
-    }
-    this.#listener.onCapacity(worker.slot.endpointId);
+    if (freeSlots(worker) > 0) this.#listener.onCapacity(worker.slot.endpointId);
+    else if (needsRefill(worker)) this.#runsLow(worker);
   }
 
-  /** Updates the index of open workers. Call it after every change of a worker's load or capacity. */
+  /** Updates the index of open workers. Call it after every change of a worker's load, capacity or backlog. */
   #list(worker: WorkerSlots): void {
     const { endpointId } = worker.slot;
     const open = this.#open.get(endpointId);

@@ -254,4 +254,16 @@ export const PLANTED: readonly PlantedBug[] = [
     'return early.store(run).then(record);',
     'return record();',
   ),
+  {
+    name: 'recorded outcomes of a worker still count',
+    seeds: 3,
+    patches: [
+      { file: 'core/dispatch/worker-slots.ts', find: 'UNRECORDED_MAX = 300;', put: 'UNRECORDED_MAX = 0;' },
+      {
+        file: 'core/dispatch/slot-pool.ts',
+        find: 'worker.unrecorded += change;',
+        put: 'worker.unrecorded += Math.max(change, 0);',
+      },
+    ],
+  },
 ];

@@ -22,6 +22,7 @@ import { ChunkInbox } from '../reports/chunk-inbox.ts';
 import type { ExecutionTimes } from '../reports/execution-times.ts';
 import type { SessionOutbox } from '../session-outbox.ts';
 import type { SlotPool } from '../slot-pool.ts';
+import type { WorkerSlots } from '../worker-slots.ts';
 
 /** Writes in flight beyond which the stream is not read, and below which it is read again. */
 const IN_FLIGHT_MAX = 10_000;
@@ -91,10 +92,12 @@ export class SessionInbox {
       if (!outcome) continue;
       const attempt = live.arrive(outcome);
       // Only attempts that the session held count: reports about other machines' attempts are ignored.
-      if (pool.releaseAttempt(attempt)) this.#measure(outcome);
+      const worker = pool.releaseAttempt(attempt);
+      if (worker) this.#measure(outcome);
       const workerId = message.ref!.workerId;
       if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') onHealthy(workerId);
-      this.#record(attempt, outcome, workerId);
+      // An early run needs no claim, and there are never more of them than callers that wait.
+      this.#record(attempt, outcome, workerId, attempt.job.run ? undefined : worker);
     }
   }
 
@@ -117,14 +120,16 @@ export class SessionInbox {
 
   /**
    * Records one outcome. It uses no async function: thousands of outcomes wait for a commit at a time, and each garbage
-   * collection of young objects copies everything that waits.
+   * collection of young objects copies everything that waits. `worker`: for which it counts until it is recorded.
    */
-  #record(arriving: LiveAttempt, outcome: AttemptOutcome, workerId: string): void {
-    const { live, attempts, outbox } = this.#options;
+  #record(arriving: LiveAttempt, outcome: AttemptOutcome, workerId: string, worker: WorkerSlots | undefined): void {
+    const { live, pool, attempts, outbox } = this.#options;
     const bytes = outcome.output?.length ?? 0;
+    if (worker) pool.countUnrecorded(worker, 1);
     const over = (): void => {
       this.#count(-1, -bytes);
       live.arrived(arriving);
+      if (worker) pool.countUnrecorded(worker, -1);
       if (!this.#ended.signal.aborted) outbox.ackOutcome(refOf({ ...outcome, workerId }));
     };
     const write = (): Promise<unknown> => attempts.recordOutcome(outcome);

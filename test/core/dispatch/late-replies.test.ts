@@ -1,6 +1,7 @@
 // test: postgres, 20 s
 /** Replies of a slow database: what they say may be over by the time that they come. */
 
+import { UNRECORDED_MAX } from '@slipway/core/dispatch/worker-slots';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
@@ -8,6 +9,7 @@ import t from 'tap';
 import { createDatabase } from '../../helpers/db/database.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { ScriptedAgent } from '../../helpers/grpc/scripted-agent.ts';
+import { DONE } from '../../helpers/grpc/scripted-agent-options.ts';
 import { holdingProxy } from '../../helpers/net/holding-proxy.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
@@ -22,6 +24,31 @@ async function replicasBehindProxy(t: Test, count: number) {
   const proxy = await holdingProxy(t, { host: url.hostname, port: Number(url.port) });
   url.port = String(proxy.port);
   return { proxy, core: await startReplicas(t, count, {}, { url: url.href }) };
+}
+
+/** Most jobs that are submitted at once, fewer than the worker has slots. */
+const AT_ONCE = 20;
+
+/** Returns a worker of 100 slots that gets no more jobs, as the statement that records its outcomes is held back. */
+async function workerWithBacklog(t: Test) {
+  const { core, proxy } = await replicasBehindProxy(t, 1);
+  let ends = false;
+  const agent = await core.joinAgent({ capacity: 100, onAssignment: () => (ends ? DONE : undefined) });
+  const endpointId = await core.createEndpoint({ retryLimit: 0 });
+  await core.ready(endpointId);
+  const jobs = [await core.submit(endpointId)];
+  const { ref } = await waitFor('the first job to run', () => agent.assignments[0]);
+  proxy.hold(jobs[0]!.id, 'MESSAGE');
+  agent.finish(ref!);
+  await waitFor('the statement that records its outcome', () => proxy.holds);
+  ends = true;
+  // Quickly: core replaces a connection that does not answer for seconds.
+  while (jobs.at(-1)!.state !== JobState.IN_QUEUE && jobs.length < 2 * UNRECORDED_MAX)
+    jobs.push(...(await Promise.all(Array.from({ length: AT_ONCE }, () => core.submit(endpointId)))));
+  t.equal(jobs.at(-1)!.state, JobState.IN_QUEUE, 'its slots are free, and it gets nothing');
+  t.ok(agent.assignments.length > UNRECORDED_MAX, `after ${agent.assignments.length} jobs`);
+  t.same(agent.acked, []);
+  return { core, proxy, agent, endpointId, jobs };
 }
 
 t.test('a claim whose reply comes after its job went back to the queue is not sent', async (t) => {
@@ -123,3 +150,27 @@ t.test('a hello that its agent has left takes nothing from the session that the 
   again.finish(ref!);
   t.match(await core.wait(endpointId, id), { state: JobState.COMPLETED, attempt: 1, retries: 0 });
 });
+
+t.test('a worker gets no jobs while too many of its outcomes are not recorded, and then it does', async (t) => {
+  const { core, proxy, agent, endpointId, jobs } = await workerWithBacklog(t);
+  proxy.release();
+  t.match(await core.wait(endpointId, jobs.at(-1)!.id), { state: JobState.COMPLETED, attempt: 1, retries: 0 });
+  await waitFor('all acknowledgements', () => agent.acked.length === jobs.length);
+});
+
+t.test(
+  'outcomes that are not recorded when their session ends, and are sent again, are counted once each',
+  async (t) => {
+    const { core, proxy, agent, endpointId, jobs } = await workerWithBacklog(t);
+    const held = agent.assignments.map(({ ref }) => ref!);
+    agent.drop();
+    const workers = [{ workerId: held[0]!.workerId, endpointId, state: WorkerState.READY, capacity: 100 }];
+    const again = await core.joinAgent({ machineId: agent.machineId, capacity: 100, held, workers });
+    again.send({ outcomes: held.map((ref) => ({ error: '', ...DONE, ref })) });
+    proxy.release();
+    t.match(await core.wait(endpointId, jobs.at(-1)!.id), { state: JobState.COMPLETED, attempt: 1, retries: 0 });
+    await waitFor('all acknowledgements', () => again.acked.length === jobs.length);
+    const [row] = await core.sql`SELECT count(*)::int AS jobs FROM job WHERE state = 'COMPLETED' AND retries = 0`;
+    t.equal(row!.jobs, jobs.length);
+  },
+);
