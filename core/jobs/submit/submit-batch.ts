@@ -95,6 +95,11 @@ export class SubmitBatch {
     return run;
   }
 
+  /** Stops an early run whose row will not be written. Its submission was not acknowledged. */
+  drop(run: EarlyRun): void {
+    this.#announceRun(run, undefined);
+  }
+
   /** Announces a job that was queued outside a batch. */
   announceQueued(stored: StoredJob, job: NewJob): void {
     this.#count([job]);
@@ -151,14 +156,14 @@ export class SubmitBatch {
     this.#announceQueued(stored.values());
   }
 
-  /** Ends an early run whose job was stored for another worker. `workerId`: the worker of the stored attempt. */
+  /** Settles an early run. Stops it unless its row is that of its own worker, `workerId`. */
   #announceRun(run: EarlyRun, workerId: string | undefined): void {
     const { early, events } = this.#options;
     early.settled(run);
     if (workerId === run.slot.workerId) return;
     const { job, slot } = run;
     const attempt = { endpointId: job.endpointId, jobId: job.id, attempt: 1, machineId: slot.machineId };
-    events.emit('stop', [{ ...attempt, reason: 'its job was stored elsewhere' }]);
+    events.emit('stop', [{ ...attempt, reason: 'its job was not stored for this worker' }]);
   }
 
   #count(jobs: readonly NewJob[]): void {

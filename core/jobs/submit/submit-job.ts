@@ -1,6 +1,6 @@
 /** Accepts jobs: validates, gives an id, stores in batches. The caller gets the job after the commit. */
 
-import { Batcher } from '@slipway/kit/bytes/batcher';
+import { Batcher, OverloadError } from '@slipway/kit/bytes/batcher';
 import { ByteBudget } from '@slipway/kit/bytes/byte-budget';
 import type { SlicedWork } from '@slipway/kit/bytes/sliced-work';
 import type { TaskGroup } from '@slipway/kit/lifecycle/task-group';
@@ -70,7 +70,11 @@ export class SubmitJob {
     this.#batcher = batcher('submissions');
     this.#large = batcher('large submissions');
     options.early.onStore((run) => {
-      this.#batcher.add({ job: run.job, run }).then(run.answer.resolve, run.answer.reject);
+      this.#batcher.add({ job: run.job, run }).then(run.answer.resolve, (error: unknown) => {
+        run.answer.reject(error);
+        // It never reached a batch, which settles its runs itself.
+        if (error instanceof OverloadError) options.batch.drop(run);
+      });
     });
   }
 

@@ -19,6 +19,10 @@ const { calls, attempts } = engine;
 /** Larger than an input that is sent with its assignment. */
 const LARGE_INPUT = Buffer.from(JSON.stringify({ a: 'x'.repeat(256 * 1024) }));
 
+/** Inserts of submissions at a time, and submissions that may wait for one (core/jobs/submit/submit-job.ts). */
+const INSERTS_AT_ONCE = 2;
+const WAITING_MAX = 20_000;
+
 /** Makes an endpoint that is known to be short here, and whose queue is known to be empty. */
 async function shortEndpoint(
   fields: Record<string, unknown> = {},
@@ -177,6 +181,51 @@ t.test('its disk is full: the submission fails, and is not run again until its r
   t.match(await calls.submitAndWait({ ...sent, isFirstSend: false }, never), { id: job.jobId, state: 'COMPLETED' });
   t.equal(slots.assigned.length, given, 'no worker got it again');
 });
+
+t.test(
+  'too many submissions wait: it is rejected, its worker stops, and its outcome does not wait for a row',
+  async (t) => {
+    const full = await startEngines(t, { lateMs: 30_000 });
+    const { calls, attempts } = full.engine;
+    const endpointId = await shortEndpoint({}, 1, full);
+    const others = await full.endpoint({ workers_max: 100 });
+    const stopped: string[] = [];
+    full.events.on('stop', (stops) => stopped.push(...stops.map(({ jobId }) => jobId)));
+    const answer = calls.submitAndWait(
+      submission(endpointId, { kind: 'SYNC', isFirstSend: true, requestId: systemRandom.uuid() }),
+      never,
+    );
+    const rejected = t.rejects(answer, { name: 'OverloadError' });
+    const job = await waitFor('the assignment', () => full.slots.assigned[0]);
+    const send = (): Promise<string> =>
+      calls.submit(submission(others)).then(
+        () => 'stored',
+        (error: Error) => error.name,
+      );
+    const sent: Promise<string>[] = [];
+    let recorded: Promise<string> | undefined;
+    await full.sql.begin(async (locked) => {
+      await locked`LOCK TABLE job IN EXCLUSIVE MODE`;
+      for (let inserts = 1; inserts <= INSERTS_AT_ONCE; inserts += 1) {
+        sent.push(send());
+        await waitFor('an insert that waits for the lock', async () => {
+          const [{ count }] = await full.sql<[{ count: bigint }]>`
+          SELECT count(*) FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO job_input%'`;
+          return Number(count) === inserts;
+        });
+      }
+      sent.push(...Array.from({ length: WAITING_MAX + 1 }, send));
+      t.equal(await Promise.race(sent), 'OverloadError', 'the queue is full');
+      recorded = attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'no' }));
+      await rejected;
+      t.same(stopped, [job.jobId]);
+    });
+    t.equal(await recorded, 'stale', 'it has no row');
+    t.equal((await Promise.all(sent)).filter((end) => end === 'stored').length, INSERTS_AT_ONCE + WAITING_MAX);
+    t.equal(full.live.size, 0);
+  },
+);
 
 t.test('chunks wait for its row', async (t) => {
   const { job, answer } = await assigned(await shortEndpoint());
