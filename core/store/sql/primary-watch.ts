@@ -62,6 +62,7 @@ export class PrimaryWatch extends LoopService {
   #preferred: DatabaseHost | undefined;
   /** Timeline of the preferred host when it was chosen. */
   #preferredTimeline = 0;
+  #isOlderReported = false;
   /** Questions that are not answered yet. */
   readonly #asked = new Map<DatabaseHost, Promise<void>>();
   /** Last answers. */
@@ -114,6 +115,7 @@ export class PrimaryWatch extends LoopService {
           this.#asked.delete(host);
           this.#roles.set(host, role);
           this.#follow({ host, role });
+          this.#reportOlder({ host, role });
           this.#forgive();
         });
       this.#asked.set(host, asked);
@@ -162,11 +164,32 @@ export class PrimaryWatch extends LoopService {
     const { hosts, logger } = this.#options;
     this.#preferred = host;
     this.#preferredTimeline = timeline;
+    this.#isOlderReported = false;
     hosts.prefer(host);
     for (const { socket } of left) socket.destroy();
     logger.warn(
       { host: `${host.name}:${host.port}`, timeline, connections: left.length },
       'another primary has taken over; connections to the silent one are closed',
+    );
+  }
+
+  /**
+   * Logs once that the preferred host is silent and an older primary answers. Core must never return to it by itself:
+   * the preferred host may only be cut off from here, and have commits that the older primary lacks.
+   */
+  #reportOlder({ host, role }: HostState): void {
+    const preferred = this.#preferred;
+    if (typeof role === 'string' || !preferred || host === preferred || this.#isOlderReported) return;
+    if (role > this.#preferredTimeline || this.#roles.get(preferred) !== 'silent') return;
+    this.#isOlderReported = true;
+    this.#options.logger.error(
+      {
+        host: `${host.name}:${host.port}`,
+        timeline: role,
+        silent: `${preferred.name}:${preferred.port}`,
+        silentTimeline: this.#preferredTimeline,
+      },
+      'the primary is silent, and another host is a primary that is not newer: restart core if that one must be used',
     );
   }
 

@@ -7,12 +7,13 @@ import { openDatabase } from '@slipway/core/store/sql/database';
 import { PrimaryWatch } from '@slipway/core/store/sql/primary-watch';
 import type { Clock } from '@slipway/kit/time/clock';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import { pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
 import { primaryAndStandby } from '../../../helpers/db/primary-and-standby.ts';
 import { repointedName } from '../../../helpers/net/repointed-name.ts';
-import { logger } from '../../../helpers/system/job-engine.ts';
+import { logger as silent } from '../../../helpers/system/job-engine.ts';
 import { descendants } from '../../../helpers/system/process-table.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
@@ -63,11 +64,20 @@ async function startPair(t: Test) {
     await promote(successorPort);
     return successorPort;
   };
-  return { primary: `127.0.0.1:${port}`, standby: `127.0.0.1:${standbyPort}`, standbyPort, signal, promote, replace };
+  return {
+    primary: `127.0.0.1:${port}`,
+    port,
+    standby: `127.0.0.1:${standbyPort}`,
+    standbyPort,
+    signal,
+    promote,
+    replace,
+    stopStandby: () => standby.stop(),
+  };
 }
 
 /** Opens the database, watched. */
-async function openWatched(t: Test, hosts: string) {
+async function openWatched(t: Test, hosts: string, logger = silent) {
   const url = `postgres://slipway:secret@${hosts}/postgres?target_session_attrs=primary`;
   const database = openDatabase(url, { logger, databaseAnswerMs: NEVER_MS });
   const watch = new PrimaryWatch({ ...database, clock: systemClock, random: systemRandom, logger });
@@ -143,6 +153,28 @@ t.test('a new primary that is replaced while the old one is still silent', async
   pair.signal('SIGCONT');
 });
 
+t.test(
+  'the new primary is lost and the old one works again: core says what to do, and does not return by itself',
+  async (t) => {
+    const pair = await startPair(t);
+    const hosts = `${pair.primary},${pair.standby}`;
+    const lines: string[] = [];
+    const { portOf } = await openWatched(t, hosts, pino({}, { write: (line: string) => void lines.push(line) }));
+    await portOf();
+    pair.signal('SIGSTOP');
+    const hanging = portOf().catch(() => undefined);
+    await pair.promote();
+    await hanging;
+    t.equal(await waitFor('the new primary', () => portOf()), pair.standbyPort);
+    await pair.stopStandby();
+    pair.signal('SIGCONT');
+    const line = await waitFor('the line', () => lines.find((each) => each.includes('restart core')));
+    t.match(JSON.parse(line), { level: 50, host: pair.primary, timeline: 1, silent: pair.standby, silentTimeline: 2 });
+    await t.rejects(portOf());
+    t.equal(await (await openWatched(t, hosts)).portOf(), pair.port, 'a core that starts uses it');
+  },
+);
+
 t.test('hosts that never say their timeline', async (t) => {
   const calls = { passes: 0, probes: 0 };
   const clock: Clock = {
@@ -154,8 +186,8 @@ t.test('hosts that never say their timeline', async (t) => {
   };
   // No URL can name the second host.
   const url = `postgres://slipway:secret@${NOWHERE},/postgres?target_session_attrs=primary`;
-  const database = openDatabase(url, { logger });
-  const watch = new PrimaryWatch({ ...database, clock, random: systemRandom, logger });
+  const database = openDatabase(url, { logger: silent });
+  const watch = new PrimaryWatch({ ...database, clock, random: systemRandom, logger: silent });
   t.teardown(() => watch.stop());
   await watch.start();
   await waitFor('its passes', () => calls.passes >= PASSES);
