@@ -22,6 +22,6 @@ export const networkVolume = pgTable(
   },
   (t) => [
     index('network_volume_account_idx').on(t.accountId, t.createdAt),
-    check('network_volume_size_in_range', sql`${t.sizeGb} BETWEEN 0 AND 4000`),
+    check('network_volume_size_in_range', sql`${t.sizeGb} BETWEEN 0 AND 4096`),
   ],
 );

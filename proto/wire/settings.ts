@@ -81,6 +81,6 @@ export const TEMPLATE_SETTINGS = {
 
 export const VOLUME_SETTINGS = {
   name: {},
-  sizeGb: { min: 0, max: 4000 },
+  sizeGb: { min: 0, max: 4096 },
   dataCenterId: {},
 } as const;

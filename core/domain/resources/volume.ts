@@ -22,7 +22,7 @@ export interface NetworkVolume extends VolumeSettings {
 /** The settings with their rules (docs/reference/management.md#network-volumes). */
 export const VOLUME_SETTINGS: { readonly [Field in keyof VolumeSettings]: SettingRule<VolumeSettings[Field]> } = {
   name: {},
-  sizeGb: { min: 0, max: 4_000 },
+  sizeGb: { min: 0, max: 4_096 },
   dataCenterId: {},
 };
 const DATA_CENTER_ID_LENGTH_MAX = 64;

@@ -34,7 +34,7 @@ const WRONG: [value: unknown, fault: RegExp][] = [
   [endpoint({ template: {}, env: {} }), /^endpoints\.a\.env: belongs into endpoints\.a\.template\.env/],
   [{ templates: { 'a b': { ports: ['x'] } } }, /^templates\["a b"\]\.ports\[0\]: must match/],
   [{ secrets: { a: { valueFromEnv: 'A', valueFromFile: 'b' } } }, /give one of valueFromEnv and valueFromFile$/],
-  [{ networkVolumes: { a: { size: 0, dataCenterId: 'x' } } }, /size: must be a whole number from 1 to 4000$/],
+  [{ networkVolumes: { a: { size: 0, dataCenterId: 'x' } } }, /size: must be a whole number from 1 to 4096$/],
 ];
 
 t.test('faults name their path and the allowed values', async (t) => {

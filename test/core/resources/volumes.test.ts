@@ -40,10 +40,10 @@ t.test('created, read, listed, changed, deleted', async (t) => {
     ...volume,
     name: 'renamed',
   });
-  t.same((await update(core, { id: volume.id, sizeGb: 4_000 }, ['size_gb'])).networkVolume, {
+  t.same((await update(core, { id: volume.id, sizeGb: 4_096 }, ['size_gb'])).networkVolume, {
     ...volume,
     name: 'renamed',
-    sizeGb: 4_000,
+    sizeGb: 4_096,
   });
   await remove(core, volume.id);
   t.same((await call(core.clients.volumes, 'listNetworkVolumes', {}, core.key)).networkVolumes, [second]);
@@ -59,8 +59,8 @@ const BAD: [what: string, fields: Partial<NetworkVolume>, why: RegExp][] = [
   ['no name', { name: '' }, /name has 0 characters, but must have 1 to 191/],
   ['a long name', { name: 'x'.repeat(192) }, /name has 192/],
   ['a NUL', { name: 'a\0' }, /cannot be stored/],
-  ['a negative size', { sizeGb: -1 }, /size_gb is -1, but must be a whole number from 0 to 4000/],
-  ['one over the largest size', { sizeGb: 4_001 }, /size_gb is 4001/],
+  ['a negative size', { sizeGb: -1 }, /size_gb is -1, but must be a whole number from 0 to 4096/],
+  ['one over the largest size', { sizeGb: 4_097 }, /size_gb is 4097/],
   ['no data centre', { dataCenterId: '' }, /data_center_id has 0 characters, but must have 1 to 64/],
   ['a long data centre', { dataCenterId: 'x'.repeat(65) }, /data_center_id has 65/],
 ];
@@ -82,7 +82,7 @@ t.test('bad fields change nothing', async (t) => {
     await reasonOf(update(core, { id, sizeGb: 9 }, ['size_gb'])),
     /^INVALID_REQUEST: size_gb is 9, but the volume has 10 already and only ever grows/,
   );
-  t.match(await reasonOf(update(core, { id, sizeGb: 4_001 }, ['size_gb'])), /size_gb is 4001/);
+  t.match(await reasonOf(update(core, { id, sizeGb: 4_097 }, ['size_gb'])), /size_gb is 4097/);
   t.match(await reasonOf(update(core, { id, name: '' }, ['name'])), /name has 0/);
   t.match(await reasonOf(update(core, { id, name: 'x' }, [])), /update_mask is empty/);
   t.match(

@@ -89,8 +89,7 @@ const PLACED = `dataCenterIds: array; networkVolumes: array; timeout: integer; f
 const STOCKED = 'id!: string; name!: string; availability: string; dataCenters: array; ';
 
 /**
- * Members of bodies. `!`: required. The ranges are what must be accepted: those of the hosted document, except that it
- * has network volumes up to 4,096 GB.
+ * Members of bodies. `!`: required. The ranges are what must be accepted: those of the hosted document.
  */
 export const BODIES: Readonly<Record<string, string>> = {
   CreateEndpointRequest: `${CONTAINER}${GPU}${CPU}${SCALING}${WORKERS}${PLACED}name!: string min=1;
@@ -112,9 +111,9 @@ export const BODIES: Readonly<Record<string, string>> = {
     serverless: boolean; startJupyter: boolean; startSsh: boolean; allowedCudaVersions: array`,
   UpdateTemplateRequest: `${CONTAINER}${MOUNTS}name: string min=1; category: CPU/NVIDIA/AMD; public: boolean;
     serverless: boolean; startJupyter: boolean; startSsh: boolean; allowedCudaVersions: array`,
-  CreateNetworkVolumeRequest: `dataCenter!: string min=1; name!: string min=1; size!: integer min=10 max=4000;
+  CreateNetworkVolumeRequest: `dataCenter!: string min=1; name!: string min=1; size!: integer min=10 max=4096;
     type: STANDARD/HIGH_PERFORMANCE`,
-  UpdateNetworkVolumeRequest: 'name: string min=1; size: integer min=10 max=4000',
+  UpdateNetworkVolumeRequest: 'name: string min=1; size: integer min=10 max=4096',
   CreateRegistryRequest: `name!: string min=1 max=191; username!: string min=1 max=191;
     password!: string min=1 max=16384`,
   CreateDelegationRequest: 'resource!: string; name: string|null',

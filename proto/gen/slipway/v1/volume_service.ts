@@ -35,7 +35,7 @@ export interface NetworkVolume {
   /** Human-readable name, 1 to 191 characters. Required. */
   name: string;
   /**
-   * Size in GB, 0 to 4,000. Can only grow. Metered. Enforced only on machines whose engine has the limit `volume`
+   * Size in GB, 0 to 4,096. Can only grow. Metered. Enforced only on machines whose engine has the limit `volume`
    * (ContainerEngine).
    */
   sizeGb: number;
