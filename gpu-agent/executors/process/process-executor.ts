@@ -160,19 +160,21 @@ class GroupProcess implements RunningWorkload {
       });
       child.once('exit', (code, signal) => {
         exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
-        const counted = code !== 0 && (cgroup?.oomKills ?? 0) > 0;
         // A SIGKILL that the agent did not send usually comes from the kernel, because memory ran out.
-        const mayBe = !counted && signal === 'SIGKILL' && !this.#isKilled;
-        const memory = mayBe ? wasEndedForMemory(child.pid!, startedAtS, hostPrograms) : Promise.resolve(counted);
+        const mayBe = signal === 'SIGKILL' && !this.#isKilled;
+        const counted = code === 0 ? Promise.resolve(false) : this.#isCountedOut();
         // The guard still lives, so the group's id is not reused yet. This ends the guard and what the worker left
         // behind.
         this.kill();
-        strays = Promise.all([
-          this.#endStrays(),
-          memory.then((isOut) => {
-            if (isOut) exit!.outOfMemory = true;
-          }),
-        ]);
+        strays = counted.then(async (isCounted) => {
+          const mustAsk = mayBe && !isCounted;
+          const [isOut] = await Promise.all([
+            mustAsk ? wasEndedForMemory(child.pid!, startedAtS, hostPrograms) : isCounted,
+            // Not before the count was read: it goes with the group.
+            this.#endStrays(),
+          ]);
+          if (isOut) exit!.outOfMemory = true;
+        });
         timer = clock.after(OUTPUT_GRACE_MS, () => {
           child.stdout?.destroy();
           child.stderr?.destroy();
@@ -186,6 +188,12 @@ class GroupProcess implements RunningWorkload {
         );
       });
     });
+  }
+
+  /** Returns whether its control group counts a process that was ended because memory ran out. Never rejects. */
+  async #isCountedOut(): Promise<boolean> {
+    const count = await this.#cgroup?.oomKills().catch(() => 0);
+    return (count ?? 0) > 0;
   }
 
   stop(): void {

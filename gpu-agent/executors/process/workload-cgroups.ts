@@ -4,12 +4,13 @@
  * agent that was killed together with its guards. The groups lie below the agent's own group, where the limits of its
  * service apply to them too. They need an agent that may make groups: as root, on Linux, and not in most containers.
  */
+import type { Dirent } from 'node:fs';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
-import { ifGone, isOutOfDescriptors, READ_AGAIN_MS, UNREAD_MS_MAX } from '../descriptors.ts';
+import { ifGone, isOutOfDescriptors, READ_AGAIN_MS, readAgain, UNREAD_MS_MAX } from '../descriptors.ts';
 import { sendSignal } from './send-signal.ts';
 
 /**
@@ -53,22 +54,38 @@ export class WorkloadCgroup {
       writeFileSync(join(folder!, 'cgroup.kill'), '1');
     } catch (error) {
       if (isOutOfDescriptors(error)) return false;
-      for (const pid of processesIn(folder!)) sendSignal(pid, 'SIGKILL');
+      return this.#killEach();
     }
     return true;
   }
 
-  /** How many of its processes were ended because memory ran out. 0 if none, or if this kernel does not count them. */
-  get oomKills(): number {
-    const counts = this.#folders.flatMap((folder) =>
-      ['memory.events', 'memory.oom_control'].map((name) => oomKillsIn(join(folder, name))),
-    );
-    return Math.max(0, ...counts);
+  /** Kernels before 5.14, and version 1, have no `cgroup.kill`. */
+  #killEach(): boolean {
+    try {
+      for (const pid of this.pids) sendSignal(pid, 'SIGKILL');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * Returns how many of its processes were ended because memory ran out. 0 if none, or if this kernel does not count
+   * them. Reads before it returns, and again for 2 s while the agent has no free file descriptor. Rejects if it still
+   * has none then.
+   */
+  oomKills(): Promise<number> {
+    return readAgain(this.#clock, async () => {
+      const counts = this.#folders.flatMap((folder) =>
+        ['memory.events', 'memory.oom_control'].map((name) => oomKillsIn(join(folder, name))),
+      );
+      return Math.max(0, ...counts);
+    });
   }
 
   /** Processes that are in it now. Throws without a free file descriptor: an empty group would look like its end. */
   get pids(): number[] {
-    return processesIn(this.#folders[0]!, ifGone<string[]>([]));
+    return processesIn(this.#folders[0]!);
   }
 
   /** Ends all of its processes and removes the group. Never rejects. */
@@ -132,6 +149,7 @@ export class WorkloadCgroups {
         writeFileSync(join(folder, 'cgroup.procs'), String(pid));
         folders.push(folder);
       } catch {
+        removeEmpty(folder);
         // Without the first group its processes cannot be found.
         if (folders.length === 0) return undefined;
       }
@@ -141,20 +159,25 @@ export class WorkloadCgroups {
 
   /**
    * Ends all processes in groups of previous runs of this machine's agent, wherever it ran, and removes the groups.
-   * Returns how many groups still had processes.
+   * Returns how many groups still had processes. Rejects if the agent has no free file descriptor for 2 s.
    */
   async sweep(): Promise<number> {
     let ended = 0;
     for (const { mount } of this.#hierarchies) {
-      for (const parent of await find(mount, `${PREFIX}${this.#machineId()}`)) {
-        for (const folder of await foldersIn(parent)) {
-          if (processesIn(folder).length > 0) ended += 1;
+      for (const parent of await this.#read(() => find(mount, `${PREFIX}${this.#machineId()}`))) {
+        for (const folder of await this.#read(() => foldersIn(parent))) {
+          const pids = await this.#read(async () => processesIn(folder));
+          if (pids.length > 0) ended += 1;
           await new WorkloadCgroup([folder], this.#clock).end();
         }
         removeEmpty(parent);
       }
     }
     return ended;
+  }
+
+  #read<List>(read: () => Promise<List>): Promise<List> {
+    return readAgain(this.#clock, read);
   }
 }
 
@@ -189,16 +212,17 @@ function removeEmpty(folder: string): void {
   }
 }
 
-function readLines(path: string, onError: (error: unknown) => string[] = () => []): string[] {
+/** Returns the lines of a file; none if it is gone. Throws without a free file descriptor. */
+function readLines(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split('\n');
   } catch (error) {
-    return onError(error);
+    return ifGone<string[]>([])(error);
   }
 }
 
-function processesIn(folder: string, onError?: (error: unknown) => string[]): number[] {
-  return readLines(join(folder, 'cgroup.procs'), onError)
+function processesIn(folder: string): number[] {
+  return readLines(join(folder, 'cgroup.procs'))
     .map(Number)
     .filter((pid) => pid > 0);
 }
@@ -212,7 +236,7 @@ function oomKillsIn(path: string): number {
 }
 
 async function foldersIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { withFileTypes: true }).catch(ifGone<Dirent[]>([]));
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 

@@ -119,6 +119,8 @@ for (const how of ways) {
     if (how === 'none') t.notOk(endedEarly, 'its GPU stays taken');
     await waitFor('its end', () => !isRunning(stray));
     t.match(lists, { walk: /EMFILE/, seen: /EMFILE/ }, 'a part of the processes is not returned');
+    const groups = how === 'none' ? { swept: 0 } : { swept: /EMFILE/, counted: /EMFILE/ };
+    t.match(lists, groups, 'groups that cannot be read are not taken for none');
   });
 }
 

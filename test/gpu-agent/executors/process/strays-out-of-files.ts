@@ -1,7 +1,8 @@
 /**
  * Run by a test: starts a worker with a process that leaves its group, opens as many files as it may, and kills the
- * worker. Prints the process, what the worker's processes looked like, and whether it counted as ended before files
- * were closed again; ends after it has ended. The argument `none`: without control groups.
+ * worker. Prints the process, what the worker's processes, its control group and those of a previous agent looked like,
+ * and whether it counted as ended before files were closed again; ends after it has ended. The argument `none`:
+ * without control groups.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,11 +15,8 @@ import { PLAIN } from './start-process.ts';
 
 const machineId = (): string => `files${process.pid}`;
 const hierarchies = process.argv[2] === 'none' ? [[]] : [];
-const executor = new ProcessExecutor(
-  systemClock,
-  machineId,
-  new WorkloadCgroups(machineId, systemClock, ...(hierarchies as [])),
-);
+const cgroups = new WorkloadCgroups(machineId, systemClock, ...(hierarchies as []));
+const executor = new ProcessExecutor(systemClock, machineId, cgroups);
 const first = Promise.withResolvers<number>();
 const worker = executor.start({
   ...PLAIN,
@@ -31,6 +29,7 @@ const stray = await first.promise;
 const parent = spawn('sh', ['-c', 'sleep 1000 & wait'], { detached: true, stdio: 'ignore' });
 await once(parent, 'spawn');
 while ((await descendantsOf(parent.pid!, systemClock)).size === 0);
+const group = cgroups.take(parent.pid!, 'parent');
 const open: number[] = [];
 let fills = true;
 const fill = (): void => {
@@ -43,9 +42,11 @@ const fill = (): void => {
 };
 fill();
 const textOf = (error: Error): string => error.message;
-const [walk, seen] = await Promise.all([
+const [walk, seen, counted, swept] = await Promise.all([
   descendantsOf(parent.pid!, systemClock).then(({ size }) => size, textOf),
   worker.pids().catch(textOf),
+  group?.oomKills().catch(textOf),
+  cgroups.sweep().catch(textOf),
 ]);
 process.kill(-parent.pid!, 'SIGKILL');
 let hasEnded = false;
@@ -59,4 +60,5 @@ const endedEarly = hasEnded;
 fills = false;
 for (const file of open) closeSync(file);
 await ended;
-process.stdout.write(JSON.stringify({ stray, endedEarly, walk, seen }));
+await group?.end();
+process.stdout.write(JSON.stringify({ stray, endedEarly, walk, seen, counted, swept }));
