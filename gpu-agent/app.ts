@@ -9,7 +9,7 @@ import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { AgentDependencies } from './agent-parts.ts';
 import { AgentParts } from './agent-parts.ts';
 import type { AgentConfig } from './config.ts';
-import { openState, takeDataFolder } from './data-folder.ts';
+import { openState, takeDataFolder, takeMachineId } from './data-folder.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
 import { machineId } from './inventory/machine-id.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
@@ -102,12 +102,18 @@ class AgentProcess extends SingleRunService {
     const { dataDir } = parts.config;
     const { logger, random, clock } = parts.deps;
     const { users, archive, scratchFolder, podsFolder } = parts.workloads;
-    this.#unlock = await takeDataFolder(dataDir, users.differ);
+    const unlockFolder = await takeDataFolder(dataDir, users.differ);
+    this.#unlock = unlockFolder;
     await dropAllIn(scratchFolder).catch((error: unknown) =>
       logger.warn({ err: error }, 'old scratch folders were not removed'),
     );
     await users.open(dataDir, [scratchFolder, podsFolder]);
     const id = await openState(dataDir, () => machineId(dataDir, random));
+    const unlockId = await takeMachineId(id, dataDir);
+    this.#unlock = () => {
+      unlockId();
+      unlockFolder();
+    };
     await parts.joining.join(id, this.ending);
     parts.instance = await takeInstance(dataDir, random);
     await openState(dataDir, () => archive.open());

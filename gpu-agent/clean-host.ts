@@ -3,10 +3,11 @@
  * views of volumes. Its data folder stays. No agent may start during this, because its rules would be removed.
  */
 
-import { isFolderLocked, lockFolder } from '@slipway/kit/host/folder-lock';
+import { isFolderLocked, isNameLocked, lockFolder } from '@slipway/kit/host/folder-lock';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
+import { MACHINE_LOCK } from './data-folder.ts';
 import { MACHINE_LABEL } from './executors/container/container-plan.ts';
 import type { Engine } from './executors/container/engine.ts';
 import { removeContainer } from './executors/container/engine-calls.ts';
@@ -40,6 +41,8 @@ export async function cleanHost(task: CleanTask): Promise<'cleaned' | 'agent run
   const unlock = await lockFolder(task.dataDir, CLEAN_LOCK);
   try {
     if (await isFolderLocked(task.dataDir, 'agent')) return 'agent runs';
+    // The folder is a copy of that of the agent that runs.
+    if (await isNameLocked(task.machineId, MACHINE_LOCK)) return 'agent runs';
     return await clean(task);
   } finally {
     unlock();

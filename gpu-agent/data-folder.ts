@@ -3,9 +3,12 @@
  * machine twice.
  */
 import { chmodSync } from 'node:fs';
-import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
+import { FolderLockedError, lockFolder, lockName } from '@slipway/kit/host/folder-lock';
 import { makeFolder } from '@slipway/kit/host/make-folder';
 import { MachineIdError } from './inventory/machine-id.ts';
+
+/** Lock of the id of a machine on this host. */
+export const MACHINE_LOCK = 'machine';
 
 /** The folder cannot be used; the text says what to do. */
 export class DataFolderError extends Error {}
@@ -29,6 +32,22 @@ export async function takeDataFolder(folder: string, passable = false): Promise<
     throw new DataFolderError(
       `The data folder ${folder} cannot be used (${(error as Error).message}). Choose another one: ` +
         'SLIPWAY_AGENT_DATA_DIR, or --data-dir.',
+    );
+  }
+}
+
+/**
+ * Locks the id of this machine on this host. An agent on a copy of the folder would end the workloads of the agent that
+ * runs, and take its machine. Returns the function that unlocks it. Throws DataFolderError if another agent has it.
+ */
+export async function takeMachineId(id: string, folder: string): Promise<() => void> {
+  try {
+    return await lockName(id, MACHINE_LOCK);
+  } catch (error) {
+    if (!(error instanceof FolderLockedError)) throw error;
+    throw new DataFolderError(
+      `Another agent on this host is machine ${id}: ${folder} was copied from its folder. Give this agent an empty ` +
+        'folder (SLIPWAY_AGENT_DATA_DIR, or --data-dir), or stop the other.',
     );
   }
 }

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemRandom } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
 import { fillDisk, smallDisk } from '../helpers/small-disk.ts';
@@ -16,7 +17,7 @@ const root = join(import.meta.dirname, '../..');
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;
 /** Any but the one who runs this test. */
 const SOMEBODY = 2_000_000_003;
-const WHOLE = { 'machine-id': 'abcdefghijkl\n', instance: 'abcdefghijklmnop\n', spool: {}, logs: {} };
+const WHOLE = { 'machine-id': `${systemRandom.id(12)}\n`, instance: 'abcdefghijklmnop\n', spool: {}, logs: {} };
 
 /** Starts an agent in it, which must end by itself: its code and all that it says. */
 async function start(t: Test, dataDir: string, uid?: number) {

@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DataFolderError, takeDataFolder } from '@slipway/gpu-agent/data-folder';
+import { DataFolderError, takeDataFolder, takeMachineId } from '@slipway/gpu-agent/data-folder';
+import { systemRandom } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
 import { waitFor } from '../helpers/time/wait-for.ts';
@@ -20,7 +21,9 @@ async function newFolder(t: Test): Promise<string> {
   return folder;
 }
 
-t.test('one at a time', { skip: process.platform !== 'linux' && "the lock is Linux's" }, async (t) => {
+const linuxOnly = { skip: process.platform !== 'linux' && "the lock is Linux's" };
+
+t.test('one at a time', linuxOnly, async (t) => {
   const folder = await newFolder(t);
   const link = join(folder, 'link');
   await symlink(folder, link);
@@ -43,6 +46,19 @@ t.test('one at a time', { skip: process.platform !== 'linux' && "the lock is Lin
   other.kill('SIGKILL');
   const again = await waitFor('the folder', () => takeDataFolder(folder));
   again();
+});
+
+t.test('one at a time is a machine', linuxOnly, async (t) => {
+  const id = systemRandom.id(12);
+  const giveBack = await takeMachineId(id, '/data');
+  const taken = {
+    constructor: DataFolderError,
+    message: /Another agent on this host .* \/copy was copied .*--data-dir/,
+  };
+  await t.rejects(takeMachineId(id, '/copy'), taken);
+  (await takeMachineId(systemRandom.id(12), '/other'))();
+  giveBack();
+  (await takeMachineId(id, '/copy'))();
 });
 
 t.test('a folder that cannot be made', async (t) => {
