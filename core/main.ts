@@ -48,7 +48,7 @@ try {
   logger.info({ address, secureAddress, metrics }, 'core is ready');
   reportReady({ address, metrics });
   core.reportActivity();
-  collectWhenIdle(systemClock);
+  collectWhenIdle({ clock: systemClock });
 } catch (error) {
   // Stopped during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

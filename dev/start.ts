@@ -96,7 +96,7 @@ async function main(): Promise<number> {
       stopRequested,
       launcher.start().then((system) => {
         progress.print(summary(system, progress.elapsedSeconds()));
-        collectWhenIdle(systemClock);
+        collectWhenIdle({ clock: systemClock });
       }),
     ]);
     await stopRequested;

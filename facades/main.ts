@@ -34,7 +34,7 @@ process.on('disconnect', stop);
 try {
   const { url, metrics } = await facade.start();
   reportReady({ url, metrics });
-  collectWhenIdle(systemClock);
+  collectWhenIdle({ clock: systemClock });
 } catch (error) {
   // A signal arrived during the start. The stop ends the process.
   if (stopping) await new Promise(() => undefined);

@@ -63,7 +63,7 @@ process.on('disconnect', stopForNow);
 try {
   const { address, metrics } = await agent.start();
   reportReady({ address, metrics });
-  collectWhenIdle(systemClock);
+  collectWhenIdle({ clock: systemClock });
 } catch (error) {
   // A stop was requested during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

@@ -19,29 +19,43 @@ type ReadUtilization = (since?: EventLoopUtilization) => EventLoopUtilization;
 /** Time after a collection until the heap is looked at again, in milliseconds, and the growth that is collected. */
 const AGAIN_MS = 300_000;
 const GROWTH_BYTES = 8 * 1024 * 1024;
+/** Largest heap that is collected: a pause grows with the heap, and a request may come during it. */
+const HEAP_BYTES_MAX = 128 * 1024 * 1024;
+
+interface CollectOptions {
+  clock: Pick<Clock, 'after'>;
+  /** Default: that of this process. */
+  read?: ReadUtilization;
+  /** A larger heap is left to V8. Default: 128 MiB. */
+  heapBytesMax?: number;
+}
 
 /**
  * Looks at the event loop until it was idle during a look, then collects. The collection blocks the loop for about
  * 0.1 s, which must never happen under load. Later it collects again when an idle process has gathered garbage: V8
- * itself waits until the heap has doubled.
+ * itself waits until the heap has doubled. A large heap is left to V8, which collects it in small steps.
  */
-export function collectWhenIdle(
-  clock: Pick<Clock, 'after'>,
-  read: ReadUtilization = (since) => performance.eventLoopUtilization(since),
-): void {
+export function collectWhenIdle(options: CollectOptions): void {
+  const { clock, read = (since) => performance.eventLoopUtilization(since), heapBytesMax = HEAP_BYTES_MAX } = options;
   const before = read();
   clock.after(LOOK_MS, () => {
-    if (read(before).utilization > IDLE_MAX) return collectWhenIdle(clock, read);
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as (options: object) => void;
-    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-    collectWhenGrown(clock, read, getHeapStatistics().used_heap_size);
+    if (read(before).utilization > IDLE_MAX) return collectWhenIdle(options);
+    if (usedBytes() <= heapBytesMax) {
+      setFlagsFromString('--expose-gc');
+      const collect = runInNewContext('gc') as (options: object) => void;
+      collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    }
+    collectWhenGrown(options, usedBytes());
   });
 }
 
-function collectWhenGrown(clock: Pick<Clock, 'after'>, read: ReadUtilization, leftBytes: number): void {
-  clock.after(AGAIN_MS, () => {
-    if (getHeapStatistics().used_heap_size - leftBytes < GROWTH_BYTES) collectWhenGrown(clock, read, leftBytes);
-    else collectWhenIdle(clock, read);
+function collectWhenGrown(options: CollectOptions, leftBytes: number): void {
+  options.clock.after(AGAIN_MS, () => {
+    if (usedBytes() - leftBytes < GROWTH_BYTES) collectWhenGrown(options, Math.min(leftBytes, usedBytes()));
+    else collectWhenIdle(options);
   });
+}
+
+function usedBytes(): number {
+  return getHeapStatistics().used_heap_size;
 }

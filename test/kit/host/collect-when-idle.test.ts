@@ -7,7 +7,8 @@ const MIB = 1024 * 1024;
 /** Objects of 50 MiB in all. */
 const OBJECTS = 600_000;
 
-t.test('not while the loop is busy, and again after growth', async (t) => {
+/** Begins to look. `shares`: what the looks read. Returns the looks that are due. */
+function look(shares: number[], heapBytesMax: number): (() => void)[] {
   const due: (() => void)[] = [];
   const clock = {
     after: (_ms: number, look: () => void) => {
@@ -15,15 +16,36 @@ t.test('not while the loop is busy, and again after growth', async (t) => {
       return { cancel: () => undefined };
     },
   };
-  const shares = [0.5, 0.01, 0.01];
   const read = (since?: EventLoopUtilization): EventLoopUtilization => ({
     idle: 0,
     active: 0,
     utilization: since === undefined ? 0 : shares.shift()!,
   });
-  const objects = (): object[] => Array.from({ length: OBJECTS }, (_, place) => ({ place, next: [place] }));
+  collectWhenIdle({ clock, read, heapBytesMax });
+  return due;
+}
+
+const objects = (): object[] => Array.from({ length: OBJECTS }, (_, place) => ({ place, next: [place] }));
+
+t.test('a large heap is left to V8', async (t) => {
+  const heapBytesMax = process.memoryUsage().heapUsed + 20 * MIB;
+  const shares = [0.01, 0.01];
+  const due = look(shares, heapBytesMax);
   let left = objects();
-  collectWhenIdle(clock, read);
+  left = left.slice(0, 1);
+  const before = process.memoryUsage().heapUsed;
+  t.ok(before > heapBytesMax);
+  due.shift()!();
+  t.ok(process.memoryUsage().heapUsed > before - 5 * MIB, 'no pause');
+  due.shift()!();
+  t.equal(due.length, 1, 'it is looked at again');
+  t.same([shares.length, left.length], [1, 1]);
+});
+
+t.test('not while the loop is busy, and again after growth', async (t) => {
+  const shares = [0.5, 0.01, 0.01];
+  let left = objects();
+  const due = look(shares, Infinity);
   left = left.slice(0, 1);
   const before = process.memoryUsage().heapUsed;
   due.shift()!();
