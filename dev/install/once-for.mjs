@@ -8,8 +8,18 @@ function addFiles(hash, root, path, foldersOnly) {
   const entry = lstatSync(join(root, path), { throwIfNoEntry: false });
   hash.update(`${path} ${entry?.size} ${entry?.mtimeMs}\n`);
   if (!entry?.isDirectory()) return;
-  for (const child of readdirSync(join(root, path), { withFileTypes: true })) {
+  for (const child of childrenOf(join(root, path))) {
     if (child.isDirectory() || !foldersOnly) addFiles(hash, root, `${path}/${child.name}`, foldersOnly);
+  }
+}
+
+/** Returns the entries of a folder. Another start may have removed the folder meanwhile, to build it again. */
+function childrenOf(folder) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (error.code === 'ENOENT') return [];
+    throw error;
   }
 }
 
