@@ -22,8 +22,8 @@ interface Affinity {
   link: PipelineLink;
   /** Start time, in monotonic milliseconds. */
   sinceMs: number;
-  /** Time at which a job last had to wait, by replica. */
-  waitedMs: Map<PipelineLink, number>;
+  /** Time at which a job last had to wait, by replica. Keeps no link to a replica that has left. */
+  waitedMs: WeakMap<PipelineLink, number>;
 }
 
 export class SubmissionAffinity {
@@ -63,7 +63,7 @@ export class SubmissionAffinity {
       .map((_, step) => this.#links[(after + 1 + step) % this.#links.length]!)
       .filter((link) => link.isReady);
     const link = candidates.find((one) => nowMs - (home?.waitedMs.get(one) ?? -Infinity) > AVOID_MS) ?? candidates[0];
-    if (link) this.#homes.set(endpointId, { link, sinceMs: nowMs, waitedMs: home?.waitedMs ?? new Map() });
+    if (link) this.#homes.set(endpointId, { link, sinceMs: nowMs, waitedMs: home?.waitedMs ?? new WeakMap() });
     return link;
   }
 
