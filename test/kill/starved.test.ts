@@ -4,10 +4,12 @@
  * Connections and leases must not be given up again and again, and no job may be lost. SLIPWAY_TEST_STARVED is the
  * number of seconds.
  */
+import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { startProcesses } from '../helpers/system/processes.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 import { starveWhile } from './starve.ts';
 
@@ -24,6 +26,20 @@ const SESSIONS_MAX = 3;
 const CLOSES_MAX = 3;
 
 t.setTimeout(900_000);
+
+t.test('processes run on if the test that starves them is killed', async (t) => {
+  const sleeper = spawn('sleep', ['1000'], { stdio: 'ignore' });
+  t.teardown(() => sleeper.kill('SIGKILL'));
+  const stateOf = async (): Promise<string> =>
+    (await readFile(`/proc/${sleeper.pid}/stat`, 'utf8')).replace(/^.*\) (\w).*$/s, '$1');
+  const code = `import { starveWhile } from ${JSON.stringify(join(import.meta.dirname, 'starve.ts'))};
+    await starveWhile(() => [${sleeper.pid}], ${SHARE}, () => new Promise(() => {}));`;
+  const starving = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' });
+  t.teardown(() => starving.kill('SIGKILL'));
+  await waitFor('its stop', async () => (await stateOf()) === 'T');
+  starving.kill('SIGKILL');
+  await waitFor('its continuation', async () => (await stateOf()) === 'S');
+});
 
 t.test('a host without processor time loses no job, and agent and core do not reconnect again and again', async (t) => {
   const slipway = await startProcesses(t);

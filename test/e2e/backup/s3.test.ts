@@ -11,7 +11,7 @@ import t from 'tap';
 import { commandLine } from '../../cli/command-line.ts';
 import { createDatabase } from '../../helpers/db/database.ts';
 import { cuttingProxy } from '../../helpers/net/cutting-proxy.ts';
-import { BUCKET, skipWithoutS3, startS3 } from '../../helpers/net/s3-server.ts';
+import { skipWithoutS3, startS3 } from '../../helpers/net/s3-server.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(300_000);
@@ -90,7 +90,7 @@ t.test('a store', { skip: skipWithoutS3() }, async (t) => {
     const filled = await startReplicas(t, 1, { SLIPWAY_SECRET_KEY: secretKey });
     const endpointId = await filled.createEndpoint({ workersMin: 0 });
     await filled.submit(endpointId, { text: 'kept' });
-    const address = `s3://${BUCKET}/daily/2026-11-28 (1)+ü.backup`;
+    const address = `s3://${s3.bucket}/daily/2026-11-28 (1)+ü.backup`;
     const cli = commandLine(t, { ...s3.env, SLIPWAY_DATABASE_URL: filled.url, SLIPWAY_SECRET_KEY: secretKey });
     t.match(await cli.start('backup', '--to', address).ended, { code: 0, stderr: /The backup is complete/ });
     const again = await cli.start('backup', '--to', address).ended;
@@ -103,10 +103,10 @@ t.test('a store', { skip: skipWithoutS3() }, async (t) => {
     t.teardown(() => sql.end());
     const [row] = await sql<{ input: Buffer }[]>`SELECT input FROM job_input WHERE endpoint_id = ${endpointId}`;
     t.same(JSON.parse(row!.input.toString()), { text: 'kept' });
-    const missing = await other.start('restore', '--from', `s3://${BUCKET}/none`, '--check').ended;
-    t.match(missing, { code: 1, stderr: /answered 404 for s3:\/\/vault\/none\. NoSuchKey/ });
+    const missing = await other.start('restore', '--from', `s3://${s3.bucket}/none`, '--check').ended;
+    t.match(missing, { code: 1, stderr: /answered 404 for s3:\/\/vault-\w+\/none\. NoSuchKey/ });
     const wrong = commandLine(t, { ...s3.env, SLIPWAY_DATABASE_URL: url, AWS_SECRET_ACCESS_KEY: 'wrong' });
-    t.match(await wrong.start('backup', '--to', `s3://${BUCKET}/new`).ended, { code: 1, stderr: /answered 403/ });
+    t.match(await wrong.start('backup', '--to', `s3://${s3.bucket}/new`).ended, { code: 1, stderr: /answered 403/ });
     t.match(await cli.start('backup', '--to', 's3://vault').ended, { code: 2, stderr: /s3:\/\/BUCKET\/NAME/ });
   });
 

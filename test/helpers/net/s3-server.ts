@@ -1,12 +1,13 @@
 /**
  * A server of S3 that checks signatures, with one bucket and the keys of one user: moto, or the server at
- * SLIPWAY_TEST_S3 with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, which has no such bucket yet.
+ * SLIPWAY_TEST_S3 with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. There each start makes another bucket.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { S3Config } from '@slipway/core/backup/s3-config';
 import { signedHeaders } from '@slipway/core/backup/s3-signature';
+import { systemRandom } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import { requireDeclared } from '../declared.ts';
 import { waitFor } from '../time/wait-for.ts';
@@ -14,7 +15,6 @@ import { quietPort } from './ports.ts';
 
 const { SLIPWAY_TEST_S3: OTHER, ...variables } = process.env;
 const MOTO = join(import.meta.dirname, '../../../.slipway-test/s3/bin/moto_server');
-export const BUCKET = 'vault';
 /** Requests of `makeUser`. From the next one on, every signature is checked. */
 const FREE_REQUESTS = 3;
 const POLICY = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
@@ -27,7 +27,7 @@ export function skipWithoutS3(): false | string {
 
 type Keys = Pick<S3Config, 'accessKeyId' | 'secretAccessKey'>;
 
-/** Starts the server. It ends with the test. */
+/** Starts the server. It ends with the test, unless it is another one. */
 export async function startS3(t: Test) {
   const { endpoint, ...user } = OTHER === undefined ? await startMoto(t) : readOther(OTHER);
   const keys = { ...user, region: 'us-east-1', sessionToken: '' };
@@ -35,11 +35,13 @@ export async function startS3(t: Test) {
     const request = { method, url: new URL(endpoint + path), headers: {}, body: new Uint8Array() };
     return fetch(request.url, { method, headers: await signedHeaders(request, keys, Date.now()) });
   };
-  const made = await send('PUT', `/${BUCKET}`);
+  const bucket = `vault-${systemRandom.id(12)}`;
+  const made = await send('PUT', `/${bucket}`);
   if (!made.ok) throw new Error(`the bucket cannot be made: ${made.status} ${await made.text()}`);
   return {
+    bucket,
     /** Returns the store's list of uploads that were begun and not completed. */
-    openUploads: async (): Promise<string> => (await send('GET', `/${BUCKET}?uploads=`)).text(),
+    openUploads: async (): Promise<string> => (await send('GET', `/${bucket}?uploads=`)).text(),
     /** Variables with which a command reaches it. */
     env: {
       AWS_ENDPOINT_URL: endpoint,
@@ -47,7 +49,7 @@ export async function startS3(t: Test) {
       AWS_SECRET_ACCESS_KEY: keys.secretAccessKey,
     },
     /** Returns the settings for an object. */
-    config: (key: string): S3Config => ({ endpoint, ...keys, bucket: BUCKET, key }),
+    config: (key: string): S3Config => ({ endpoint, ...keys, bucket, key }),
   };
 }
 
