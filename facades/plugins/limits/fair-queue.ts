@@ -4,6 +4,7 @@
  * limited.
  */
 
+import type { MemoryPermit } from '@slipway/kit/bytes/memory-budget';
 import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -34,6 +35,14 @@ const REST_MS_MAX = 250;
  * request of another account still took three times as long.
  */
 const PAGE_REST_SHARE = 9;
+/**
+ * The rest after the work on a large body. Until it ends no other large body of the account is read, but its small
+ * requests are served. It applies only while another account has sent a request in the last BODY_SHARED_MS. A body of
+ * 10 MB delays everything that runs while it passes, and with a rest of three times the work, that was often.
+ */
+const BODY_REST_SHARE = 12;
+const BODY_REST_MS_MAX = 2_000;
+const BODY_SHARED_MS = 1_000;
 
 type Reply = Pick<FastifyReply, 'raw'>;
 
@@ -44,8 +53,21 @@ interface FairRequest {
   weight: number;
   /** Whether most of its time is waiting instead of work. */
   waits: boolean;
+  /** Whether it has a large body: of these, an account has one at a time. Default false. */
+  hasLargeBody?: boolean;
   /** Whether it goes before other requests of its account. Default false. */
   isFirst?: boolean;
+}
+
+/** A permit that a request needs, and the rest of its account after it. */
+interface Need {
+  budget: MemoryBudget;
+  weight: number;
+  /** The rest as a multiple of the time that the request took, and its maximum in milliseconds. */
+  restShare: number;
+  restMsMax: number;
+  /** There is a rest only if another account has sent a request in that time, in milliseconds. */
+  sharedMs: number;
 }
 
 interface Use {
@@ -69,6 +91,7 @@ export class FairQueue {
   readonly #entered = new WeakMap<Reply['raw'], FairPermit>();
   readonly #working = new WeakSet<Reply['raw']>();
   readonly #permits = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: REQUEST_WEIGHT_MAX });
+  readonly #largeBodies = new MemoryBudget({ bytesMax: Infinity, ownerBytesMax: 1 });
   /** The latest use, and the latest use by another account. */
   #last: Use | undefined;
   #other: Use | undefined;
@@ -79,7 +102,7 @@ export class FairQueue {
 
   /** Returns how many requests wait. */
   get waiting(): number {
-    return this.#permits.fill.waiting ?? 0;
+    return (this.#permits.fill.waiting ?? 0) + (this.#largeBodies.fill.waiting ?? 0);
   }
 
   /**
@@ -102,7 +125,7 @@ export class FairQueue {
    */
   async work({ accountId, weight }: Pick<FairRequest, 'accountId' | 'weight'>, reply: Reply): Promise<() => void> {
     if (!this.#isShared(accountId)) return () => undefined;
-    const permit = this.#acquire({ accountId, weight, waits: false, isFirst: true }, reply);
+    const permit = this.#acquire({ accountId, weight, waits: false, hasLargeBody: true, isFirst: true }, reply);
     this.#working.add(reply.raw);
     // The client announced less if it compresses.
     this.#entered.get(reply.raw)?.replace();
@@ -110,29 +133,37 @@ export class FairQueue {
     return permit.end;
   }
 
-  #acquire({ accountId, weight, waits, isFirst }: FairRequest, { raw }: Reply): FairPermit {
+  /** Acquires the permits that a request needs, one after the other. */
+  #acquire(request: FairRequest, { raw }: Reply): FairPermit {
+    const { accountId, waits, isFirst } = request;
     const begun = Promise.withResolvers<void>();
+    const needs = this.#needsOf(request);
+    const permits: MemoryPermit[] = [];
     let hasBegun = false;
     let begunAtMs = 0;
     let timer: Timer | undefined;
-    const grant = (): void => {
+    const next = (index: number): void => {
+      const need = needs[index];
+      if (need) {
+        permits[index] = need.budget.acquire(accountId, need.weight, () => next(index + 1), isFirst);
+        return;
+      }
       hasBegun = true;
       begunAtMs = this.#clock.monotonicMs();
       begun.resolve();
-      timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => permit.release());
+      timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => {
+        for (const permit of permits) permit.release();
+      });
     };
-    const permit = this.#permits.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), grant, isFirst);
+    next(0);
     let hasEnded = false;
     const finish = (mayRest: boolean): void => {
       if (hasEnded) return;
       hasEnded = true;
       timer?.cancel();
-      // An account that is alone by now need not rest.
-      const rests = mayRest && hasBegun && !waits && weight >= REST_WEIGHT_MIN && this.#isShared(accountId);
-      const tookMs = rests ? this.#clock.monotonicMs() - begunAtMs : 0;
-      if (tookMs <= 0) return permit.release();
-      permit.lend();
-      this.#clock.after(restMs(tookMs, REST_SHARE), () => permit.release());
+      const isWork = mayRest && hasBegun && !waits && request.weight >= REST_WEIGHT_MIN;
+      const tookMs = isWork ? this.#clock.monotonicMs() - begunAtMs : 0;
+      for (const [index, permit] of permits.entries()) this.#release(permit, accountId, needs[index]!, tookMs);
     };
     const end = (): void => finish(true);
     const replace = (): void => finish(false);
@@ -150,6 +181,32 @@ export class FairQueue {
     return { begun: begun.promise, end, replace };
   }
 
+  /** Returns the permits of a request in the order in which they are acquired. */
+  #needsOf({ weight, hasLargeBody = false }: FairRequest): Need[] {
+    const body: Need = {
+      budget: this.#largeBodies,
+      weight: 1,
+      restShare: BODY_REST_SHARE,
+      restMsMax: BODY_REST_MS_MAX,
+      sharedMs: BODY_SHARED_MS,
+    };
+    const share: Need = {
+      budget: this.#permits,
+      weight: Math.min(weight, REQUEST_WEIGHT_MAX),
+      restShare: REST_SHARE,
+      restMsMax: REST_MS_MAX,
+      sharedMs: USED_MS,
+    };
+    return hasLargeBody ? [body, share] : [share];
+  }
+
+  /** Releases a permit after the rest that follows `tookMs` of work. An account that is alone by now need not rest. */
+  #release(permit: MemoryPermit, accountId: string, { restShare, restMsMax, sharedMs }: Need, tookMs: number): void {
+    if (tookMs <= 0 || !this.#isShared(accountId, sharedMs)) return permit.release();
+    permit.lend();
+    this.#clock.after(Math.min(restShare * tookMs, restMsMax), () => permit.release());
+  }
+
   /**
    * Waits between two pages of a long list, PAGE_REST_SHARE times as long as the first of them took, up to REST_MS_MAX.
    * Resolves at once if no other account uses the facade.
@@ -157,7 +214,7 @@ export class FairQueue {
   async rest(accountId: string, tookMs: number): Promise<void> {
     if (!this.#isShared(accountId)) return;
     await new Promise<void>((resolve) => {
-      this.#clock.after(restMs(tookMs, PAGE_REST_SHARE), resolve);
+      this.#clock.after(Math.min(PAGE_REST_SHARE * tookMs, REST_MS_MAX), resolve);
     });
   }
 
@@ -166,13 +223,9 @@ export class FairQueue {
     this.#last = { accountId, atMs: this.#clock.monotonicMs() };
   }
 
-  /** Returns whether another account uses the facade too. */
-  #isShared(accountId: string): boolean {
+  /** Returns whether another account has sent a request in the last `withinMs`. */
+  #isShared(accountId: string, withinMs = USED_MS): boolean {
     const other = this.#last?.accountId === accountId ? this.#other : this.#last;
-    return other !== undefined && other.accountId !== accountId && this.#clock.monotonicMs() - other.atMs < USED_MS;
+    return other !== undefined && other.accountId !== accountId && this.#clock.monotonicMs() - other.atMs < withinMs;
   }
-}
-
-function restMs(tookMs: number, share: number): number {
-  return Math.min(share * tookMs, REST_MS_MAX);
 }

@@ -91,11 +91,9 @@ export class RateLimit {
     const weighed = reply && WEIGHTS[request.operation];
     if (!weighed) return left;
     const { accountId, bodyBytes = 0 } = request;
+    const weight = weighed.weight + Math.floor(bodyBytes / BODY_WEIGHT_BYTES);
     const waits = weighed.waits || bodyBytes > BODY_AT_ONCE_BYTES;
-    await this.#queue.enter(
-      { accountId, waits, weight: weighed.weight + Math.floor(bodyBytes / BODY_WEIGHT_BYTES) },
-      reply,
-    );
+    await this.#queue.enter({ accountId, waits, weight, hasLargeBody: isLargeBody(weight, bodyBytes) }, reply);
     return left;
   }
 
@@ -116,7 +114,7 @@ export class RateLimit {
     reply: Pick<FastifyReply, 'raw'>,
   ): Promise<() => void> | undefined {
     const weight = (WEIGHTS[operation]?.weight ?? 0) + Math.floor(bodyBytes / BODY_WEIGHT_BYTES);
-    if (weight < REST_WEIGHT_MIN || bodyBytes <= BODY_AT_ONCE_BYTES) return undefined;
+    if (!isLargeBody(weight, bodyBytes)) return undefined;
     return this.#queue.work({ accountId, weight }, reply);
   }
 
@@ -220,6 +218,11 @@ const WEIGHTS: Partial<Record<LimitedOperation, { weight: number; waits: boolean
 const BODY_WEIGHT_BYTES = 512 * 1024;
 /** Larger bodies usually arrive after their headers and must be waited for. */
 const BODY_AT_ONCE_BYTES = 64 * 1024;
+
+/** Returns whether the body of a request of that weight is read and worked on in a turn of its own. */
+function isLargeBody(weight: number, bodyBytes: number): boolean {
+  return weight >= REST_WEIGHT_MIN && bodyBytes > BODY_AT_ONCE_BYTES;
+}
 
 /** Operations with limits of another kind (RATE_RULES). */
 const NOT_JOB_API: ReadonlySet<LimitedOperation> = new Set(['lb', 'models', 'management', 'live']);

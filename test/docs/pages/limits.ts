@@ -132,7 +132,9 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'concurrent work of one account while others use the facade',
       'weight {REQUEST_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {PERMIT_MS} at most; after heavy requests and large ' +
         'bodies (weight {REST_WEIGHT_MIN}) it rests for {REST_SHARE} times as long, after a page of a list ' +
-        '{PAGE_REST_SHARE} times, {REST_MS_MAX} at most',
+        '{PAGE_REST_SHARE} times, {REST_MS_MAX} at most. Large bodies come one at a time, and the next one waits ' +
+        '{BODY_REST_SHARE} times as long as the work on the last, {BODY_REST_MS_MAX} at most, while another account ' +
+        'has sent a request in the last {BODY_SHARED_MS}',
       'facades/plugins/limits/fair-queue.ts',
     ),
     row(

@@ -23,13 +23,17 @@ function facade() {
   const turns = new FairQueue(clock);
   const begun: string[] = [];
   const open = new Map<string, Response>();
-  const ask = async (name: string, { weight = 1, waits = false } = {}): Promise<void> => {
+  const ask = async (name: string, { weight = 1, waits = false, hasLargeBody = false } = {}): Promise<void> => {
     const response = new Response();
     response.setMaxListeners(0);
     open.set(name, response);
-    await turns.enter({ accountId: name[0]!, weight, waits }, { raw: response as unknown as ServerResponse });
+    const raw = response as unknown as ServerResponse;
+    await turns.enter({ accountId: name[0]!, weight, waits, hasLargeBody }, { raw });
     begun.push(name);
   };
+  const askLarge = (name: string): Promise<void> => ask(name, { weight: 8, waits: true, hasLargeBody: true });
+  const work = (name: string): Promise<() => void> =>
+    turns.work({ accountId: name[0]!, weight: 8 }, { raw: open.get(name) as unknown as ServerResponse });
   const settled = (): Promise<void> =>
     new Promise((resolve) => {
       setImmediate(resolve);
@@ -38,7 +42,7 @@ function facade() {
     for (const name of names) open.get(name)!.end();
     await settled();
   };
-  return { clock, turns, begun, ask, end, settled, open };
+  return { clock, turns, begun, ask, askLarge, work, end, settled, open };
 }
 
 t.test('a single account has no bound', async (t) => {
@@ -105,44 +109,76 @@ t.test('permits of heavy requests rest three times as long as these took, unless
 });
 
 t.test('beside others, one large body of an account arrives or is worked on at a time, and then rests', async (t) => {
-  const { clock, turns, begun, ask, end, settled, open } = facade();
+  const { clock, turns, begun, ask, askLarge, work, end, settled } = facade();
   const worked: string[] = [];
-  const work = async (name: string): Promise<() => void> => {
-    const response = open.get(name)! as unknown as ServerResponse;
-    const ended = await turns.work({ accountId: name[0]!, weight: 8 }, { raw: response });
-    worked.push(name);
-    return ended;
-  };
   const begunOfA = (): string[] => begun.filter((name) => name[0] === 'a');
   await ask('b0');
-  for (let i = 0; i < 3; i += 1) void ask(`a${i}`, { weight: 8, waits: true });
+  for (let i = 0; i < 3; i += 1) void askLarge(`a${i}`);
   await settled();
   t.same(begunOfA(), ['a0']);
   clock.pass(50);
   const ended = await work('a0');
   t.same(begunOfA(), ['a0'], 'its work goes before the next body, and the time of its arrival is no work');
-  await ask('b1', { weight: 8 });
+  await askLarge('b1');
   t.equal(begun.at(-1), 'b1', 'another account does not wait for that');
   await end('b1');
   clock.pass(50);
   ended();
   await end('a0');
-  clock.pass(149);
+  void ask('a small');
+  clock.pass(150);
   await settled();
-  t.same(begunOfA(), ['a0']);
+  t.same(begunOfA(), ['a0', 'a small'], 'a small request does not wait for the rest after a large body');
+  await end('a small');
+  clock.pass(449);
+  await settled();
+  t.same(begunOfA(), ['a0', 'a small']);
   clock.pass(1);
   await settled();
-  t.same(begunOfA(), ['a0', 'a1']);
+  t.same(begunOfA(), ['a0', 'a small', 'a1'], 'twelve times as long as the work');
   // Slow bodies arrive side by side, and are then worked on in turn.
   clock.pass(250);
   await settled();
-  t.same(begunOfA(), ['a0', 'a1', 'a2']);
-  for (const name of ['a1', 'a2']) void work(name).catch(() => worked.push(`${name} has gone`));
+  t.same(begunOfA().slice(2), ['a1', 'a2']);
+  for (const name of ['a1', 'a2'])
+    void work(name).then(
+      () => worked.push(name),
+      () => worked.push(`${name} has gone`),
+    );
   await settled();
-  t.same(worked, ['a0', 'a1']);
+  t.same(worked, ['a1']);
   await end('a2', 'a1');
-  t.same(worked, ['a0', 'a1', 'a2 has gone']);
+  t.same(worked, ['a1', 'a2 has gone']);
   t.equal(turns.waiting, 0);
+});
+
+t.test('large bodies of an account rest for a bounded time, and only while another account asks', async (t) => {
+  const { clock, begun, ask, askLarge, work, end, settled } = facade();
+  const rests = async (name: string, workMs: number): Promise<void> => {
+    await askLarge(name);
+    const ended = await work(name);
+    clock.pass(workMs);
+    ended();
+    await end(name);
+  };
+  for (let i = 0; i < 20; i += 1) await rests(`a${i}`, 100);
+  t.equal(begun.length, 20, 'alone it never waits');
+  await ask('b0');
+  await rests('a20', 900);
+  void askLarge('a21');
+  clock.pass(1_999);
+  await settled();
+  t.equal(begun.at(-1), 'a20');
+  clock.pass(1);
+  await settled();
+  t.equal(begun.at(-1), 'a21', 'after two seconds at most');
+  await end('a21');
+  await ask('b1');
+  await rests('a22', 1_100);
+  void askLarge('a23');
+  clock.pass(250);
+  await settled();
+  t.equal(begun.at(-1), 'a23', 'the other has not asked for a second');
 });
 
 t.test('a request never waits for its own permit', async (t) => {
