@@ -127,5 +127,5 @@ function patchPackage(name: string, modules: string, keepPublished: boolean): vo
 }
 
 const { into } = parseArgs({ options: { into: { type: 'string' } } }).values;
-for (const name of globSync('*', { cwd: join(root, 'deploy/patches') }))
+for (const name of globSync(['*', '@*/*'], { cwd: join(root, 'deploy/patches') }))
   patchPackage(name, join(into ?? root, 'node_modules'), into === undefined);

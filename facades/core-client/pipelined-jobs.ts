@@ -1,6 +1,6 @@
 /** Job calls of the facades: small ones over the pipeline, large submissions and rare calls as calls of their own. */
 import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
-import { prepareSubmitJobRequest } from '@slipway/kit/net/large-message';
+import { freeSubmitJobRequest, prepareSubmitJobRequest } from '@slipway/kit/net/large-message';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import type {
@@ -164,6 +164,7 @@ export class PipelinedJobs {
     const options = { apiKey, repeatable: true, tryMs: LARGE_SUBMIT_MS };
     await this.#encoding.run(apiKey, request.input.length, prepareSubmitJobRequest(request));
     const response = await this.#unary.call((client) => client.submitJob, request, options);
+    freeSubmitJobRequest(request);
     return present(response.job);
   }
 

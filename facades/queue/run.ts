@@ -4,7 +4,7 @@ import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
-import { bodyBytes } from '../plugins/bodies/raw-body.ts';
+import { bodyBytes, dropBody } from '../plugins/bodies/raw-body.ts';
 import { presentAccepted } from './present-job.ts';
 import { readSubmission } from './submission.ts';
 
@@ -26,6 +26,7 @@ export function run({ jobs, bodies, clock, random }: JobParts): JobHandler {
       kind: SubmitKind.ASYNC,
       waitMs: 0,
     });
+    dropBody(request);
     request.jobId = job.id;
     return sendJson(reply, presentAccepted(job));
   };

@@ -13,6 +13,8 @@ import {
   PipelineResponse,
   SubmitJobRequest,
 } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { SentBytes } from '../bytes/free-bytes.ts';
+import { freeSentBytes } from '../bytes/free-bytes.ts';
 import type { Work } from '../bytes/sliced-work.ts';
 import type { ClientConstructor } from './channel.ts';
 import { inField } from './field-pieces.ts';
@@ -35,8 +37,17 @@ export function encodePipelineResponse(response: PipelineResponse): Buffer {
   return Buffer.concat(response.replies.flatMap((reply) => inField(REPLIES, replyPieces(reply))));
 }
 
+/** Bytes of the head of a gRPC message. */
+const GRPC_HEAD_BYTES = 5;
+
+/** An encoded message, and the buffer that it is a part of: free space for its gRPC head, and then the message. */
+interface FramedMessage extends Buffer {
+  /** Read by our patch of grpc-js (deploy/patches), which then sends this buffer instead of a copy. */
+  framed?: SentBytes;
+}
+
 /** Encoded requests that are about to be sent. */
-const prepared = new WeakMap<SubmitJobRequest, Buffer>();
+const prepared = new WeakMap<SubmitJobRequest, FramedMessage>();
 
 /** Encodes a SubmitJobRequest, unless `prepareSubmitJobRequest` has. */
 export function encodeSubmitJobRequest(request: SubmitJobRequest): Buffer {
@@ -49,7 +60,12 @@ export function encodeSubmitJobRequest(request: SubmitJobRequest): Buffer {
 /** Encodes a SubmitJobRequest in steps. */
 export function* prepareSubmitJobRequest(request: SubmitJobRequest): Work<void> {
   const pieces = requestPieces(request);
-  const encoded = Buffer.allocUnsafeSlow(pieces.reduce((bytes, piece) => bytes + piece.length, 0));
+  const framed: Buffer & SentBytes = Buffer.allocUnsafeSlow(
+    pieces.reduce((bytes, piece) => bytes + piece.length, GRPC_HEAD_BYTES),
+  );
+  const encoded: FramedMessage = framed.subarray(GRPC_HEAD_BYTES);
+  framed.sends = 0;
+  encoded.framed = framed;
   let filled = 0;
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; at += STEP_BYTES) {
@@ -60,6 +76,13 @@ export function* prepareSubmitJobRequest(request: SubmitJobRequest): Work<void> 
     }
   }
   prepared.set(request, encoded);
+}
+
+/** Frees the memory that `prepareSubmitJobRequest` has filled, after the answer to the request. */
+export function freeSubmitJobRequest(request: SubmitJobRequest): void {
+  const framed = prepared.get(request)?.framed;
+  prepared.delete(request);
+  if (framed) freeSentBytes(framed);
 }
 
 function requestPieces(request: SubmitJobRequest): Uint8Array[] {

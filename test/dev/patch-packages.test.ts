@@ -80,6 +80,15 @@ t.test('patches', async (t) => {
   t.same(read(), { x: 'one\n2\ndrei\n', y: 'b\n' });
 });
 
+t.test('a package with a scope', async (t) => {
+  const { path, apply } = await project(t);
+  for (const folder of ['deploy/patches/@s/q', 'node_modules/@s/q/src']) mkdirSync(path(folder), { recursive: true });
+  writeFileSync(path('node_modules/@s/q/src/x.js'), PUBLISHED.x);
+  writeFileSync(path('deploy/patches/@s/q/01-one.patch'), ONE);
+  t.equal(await apply(), '');
+  t.equal(readFileSync(path('node_modules/@s/q/src/x.js'), 'utf8'), 'one\n2\n');
+});
+
 t.test('a package that was patched in part is noticed and patched to its end', async (t) => {
   const { write, read, apply } = await project(t);
   write({ x: 'one\n2\n', y: 'a\n' });

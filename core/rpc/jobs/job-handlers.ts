@@ -1,6 +1,7 @@
 /** JobService: decode, call a use case, encode. */
 
 import type { handleUnaryCall } from '@grpc/grpc-js';
+import { freeSentBytes } from '@slipway/kit/bytes/free-bytes';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -8,6 +9,7 @@ import type { Tracing } from '@slipway/kit/observe/tracing';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { JobServiceServer } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Access } from '../../access/access.ts';
+import { INLINE_INPUT_BYTES_MAX } from '../../domain/jobs/job-limits.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { ExplainContext } from '../../endpoints/explain.ts';
 import { explainJob } from '../../endpoints/explain.ts';
@@ -99,7 +101,12 @@ export function createJobHandlers(options: JobHandlersOptions): JobHandlers {
       ...readHandlers(options),
       ...explainHandlers(options),
       pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, health, clock, logger, onEnd })),
-      submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
+      submitJob: unary(logger, async (request, apiKey) => {
+        const response = await rpc.submit(request, apiKey);
+        // Stored; a worker gets a large input from the database.
+        if (request.input.length > INLINE_INPUT_BYTES_MAX) freeSentBytes(request.input);
+        return response;
+      }),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
       waitJob: waiting(logger, open, (request, apiKey, stopper) => rpc.wait(request, apiKey, stopper)),
       readChunks: waiting(logger, open, (request, apiKey, stopper) => rpc.chunks(request, apiKey, stopper)),

@@ -7,6 +7,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BytePieces } from '@slipway/kit/bytes/byte-pieces';
+import { freeBytes } from '@slipway/kit/bytes/free-bytes';
 import type { MemoryBudget, MemoryPermit } from '@slipway/kit/bytes/memory-budget';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -79,8 +80,10 @@ export function bodyBytes(body: unknown): Buffer {
   return body as Buffer;
 }
 
-/** Releases the budget of the body. The caller must not keep the bytes. */
+/** Frees the body and releases its budget. Nothing may read the bytes afterwards. */
 export function dropBody(request: FastifyRequest): void {
+  const body: unknown = request.body;
+  if (Buffer.isBuffer(body)) freeBytes(body);
   request.body = undefined;
   permits.get(request.raw)?.release();
 }

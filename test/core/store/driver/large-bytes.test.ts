@@ -37,6 +37,21 @@ t.test('20 MiB and back', async (t) => {
   t.ok(longest <= TURN_MS_MAX, `the longest turn took ${longest.toFixed(1)} ms`);
 });
 
+t.test('large values are sent without a copy, also beside others and before other statements', async (t) => {
+  const bytes = random.bytes(8 * MIB);
+  const more = random.bytes(100_000);
+  const insert = (id: number) =>
+    sql`INSERT INTO payload SELECT ${id}, ${bytes}::bytea || ${Buffer.from('-')}::bytea || ${more}::bytea, ${'x'}`;
+  await insert(40);
+  const before = process.memoryUsage().arrayBuffers;
+  const inserted = Promise.all([insert(41).execute(), sql`SELECT 1`.execute(), insert(42).execute()]);
+  t.ok(process.memoryUsage().arrayBuffers - before < MIB);
+  await inserted;
+  const whole = Buffer.concat([bytes, Buffer.from('-'), more]);
+  for (const row of await sql<{ bytes: Buffer }[]>`SELECT bytes FROM payload WHERE id BETWEEN 40 AND 42`)
+    t.ok(row.bytes.equals(whole));
+});
+
 t.test('every way in which a statement meets bytes', async (t) => {
   const some = Buffer.from([0, 1, 0x5c, 0x78, 0xff]);
   await sql`INSERT INTO payload VALUES (100, ${some}, NULL), (101, ${Buffer.alloc(0)}, NULL), (102, NULL, 'none')`;
