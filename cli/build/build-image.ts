@@ -8,12 +8,13 @@ import { UsageError } from '../failures.ts';
 import { findEngine, runEngine } from './container-engine.ts';
 import type { BuildPlan } from './containerfile.ts';
 import { BASE_DEFAULT, planOf } from './containerfile.ts';
+import { findBuildMachine, isMachineName, untilReported } from './machine-engine.ts';
 
 /** Options of the build. */
 export interface BuildOptions {
   /** Repository to push to, without a tag. Absent: the image stays in the engine that built it. */
   push?: string;
-  /** Address of the engine that builds. Absent: the engine of this machine. */
+  /** Machine that builds: its name or id, or the address of its engine. Absent: this machine. */
   on?: string;
   /** Image that a handler without a Containerfile is added to. */
   base?: string;
@@ -50,7 +51,7 @@ export function nameOfFolder(cli: Cli, folder: string): string {
 export async function buildImage(
   cli: Cli,
   folder: string,
-  { push, on, base = BASE_DEFAULT, type = EndpointType.QB }: BuildOptions & { type?: EndpointType },
+  { push, on, base = BASE_DEFAULT, type }: BuildOptions & { type: EndpointType },
 ): Promise<string> {
   const { config, output } = cli;
   const path = resolve(config.workingDir, folder);
@@ -60,7 +61,8 @@ export async function buildImage(
   if (push !== undefined && /[:@][^/]*$/.test(push))
     throw new UsageError('--push takes a repository without a tag, as registry.example/me/ocr.');
   const plan = planOf(path, base, type === EndpointType.LB ? type : EndpointType.QB);
-  const engine = await findEngine(cli, on);
+  const machine = on !== undefined && isMachineName(on) ? await findBuildMachine(cli, on) : undefined;
+  const engine = await findEngine(cli, machine ? machine.address : on);
   output.note(`Building ${folder} ${plan.about}, with ${engine.where}.`);
   const built = await withFiles(plan, (file, idFile) =>
     runEngine(cli, engine, ['build', '--iidfile', idFile, '--file', file, path], { what: `building ${folder}` }),
@@ -70,6 +72,8 @@ export async function buildImage(
   await runEngine(cli, engine, ['tag', id, image], { what: `naming ${image}` });
   if (push === undefined) {
     output.note(`${image} is in ${engine.where} only. Machines elsewhere need --push REPOSITORY.`);
+    if (machine && !(await untilReported(cli, machine, image)))
+      output.note(`${machine.name} does not report it yet: a first worker may fail on another machine.`);
     return image;
   }
   await runEngine(cli, engine, ['push', image], { what: `pushing ${image}` });

@@ -33,7 +33,8 @@ interface Engine {
 export async function findEngine(cli: Cli, address?: string): Promise<Engine> {
   if (address !== undefined && !ADDRESS.test(address))
     throw new UsageError(
-      '--on takes ssh://USER@MACHINE without a password, with the path of its socket for Podman, or unix:///SOCKET.',
+      '--on takes the name of a machine, ssh://USER@MACHINE without a password, with the path of its socket for ' +
+        'Podman, or unix:///SOCKET.',
     );
   const faults: string[] = [];
   for (const program of Object.keys(PROGRAMS) as Engine['program'][]) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { bareAppCommand, bareAppRequirements, isBareApp } from '@slipway/kit/host/asgi-app';
 import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { UsageError } from '../failures.ts';
-import { CONTAINERFILES, importsRunpod, PROGRAMS } from './folder-type.ts';
+import { CONTAINERFILES, importsRunpod, isQueueHandler, PROGRAMS } from './folder-type.ts';
 
 /** How a folder is built. */
 export interface BuildPlan {
@@ -48,6 +48,11 @@ function handlerFile(folder: string, handler: string, base: string): string {
 
 /** Returns the text for a server. It must not listen on loopback, which is its container's own. */
 function serverFile(folder: string, server: string, base: string): string {
+  if (isQueueHandler(join(folder, server)))
+    throw new UsageError(
+      `${server} imports runpod and no HTTP server: it is a handler of jobs, and the endpoint is load-balancing. ` +
+        'For an endpoint with a queue, give --type qb and another --name.',
+    );
   const env = ['ENV HOST=0.0.0.0'];
   if (!isBareApp(join(folder, server)))
     return containerfileOf(folder, base, { env, command: ['python', '-u', server] });

@@ -30,9 +30,17 @@ export function importsRunpod(file: string): boolean {
   return IMPORTS_RUNPOD.test(readFileSync(file, 'utf8'));
 }
 
+/** Returns whether a file imports the SDK of queue workers and nothing that serves HTTP. */
+export function isQueueHandler(file: string): boolean {
+  return importsRunpod(file) && !mayServe(file);
+}
+
 function isServer(file: string): boolean {
-  const text = readFileSync(file, 'utf8');
-  return !IMPORTS_RUNPOD.test(text) && (isBareApp(file) || IMPORTS_SERVER.test(text));
+  return !importsRunpod(file) && mayServe(file);
+}
+
+function mayServe(file: string): boolean {
+  return isBareApp(file) || IMPORTS_SERVER.test(readFileSync(file, 'utf8'));
 }
 
 /** Returns what matches an import of one of these modules, also behind others in one statement. */

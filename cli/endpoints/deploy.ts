@@ -60,7 +60,7 @@ export function addDeploy(program: Command, cli: Cli): void {
     .option('--name <name>', 'name of the endpoint; default: name of the image or folder')
     .option('--image <image>', 'container image; without one the command runs on the host, where that is allowed')
     .option('--push <repository>', 'push the image of a folder there; default: it stays in the engine that built it')
-    .option('--on <address>', 'build in the engine of another machine: ssh://root@gpu-1/run/podman/podman.sock')
+    .option('--on <machine>', 'build there: a machine by name, by SSH as root, or ssh://me@gpu-1 or unix:///SOCKET')
     .option('--base <image>', `base of a folder without a Containerfile; default ${BASE_DEFAULT}`)
     .option('--registry-auth <name>', 'credentials for its registry, by name or id')
     .option('-i, --input <json>', 'then run a job with this input: a JSON object, @FILE, or - for stdin');
@@ -115,13 +115,14 @@ async function releaseOf(cli: Cli, words: string[], options: DeployOptions): Pro
   }
   const name = options.name ?? nameOfFolder(cli, folder);
   // Checked first, because a build may take minutes.
-  await endpointToChange(cli, name, options.type, true);
-  const exampleInput = options['exampleInput'] ?? exampleOf(cli, folder, options);
-  const image = await buildImage(cli, folder, options);
+  const known = await endpointToChange(cli, name, options.type, true);
+  const built = { ...options, type: options.type ?? known?.type ?? EndpointType.QB };
+  const exampleInput = options['exampleInput'] ?? exampleOf(cli, folder, built);
+  const image = await buildImage(cli, folder, built);
   return release(cli, others, { ...options, image, name, exampleInput });
 }
 
-function exampleOf({ config }: Cli, folder: string, { type = EndpointType.QB }: DeployOptions): string | undefined {
+function exampleOf({ config }: Cli, folder: string, { type }: { type: EndpointType }): string | undefined {
   return exampleOfFolder(resolve(config.workingDir, folder), type);
 }
 

@@ -22,6 +22,7 @@ import { withChange } from '../domain/reports/what-would-change.ts';
 import type { WorkerExplanation } from '../domain/reports/worker-explanation.ts';
 import { explainWorker } from '../domain/reports/worker-explanation.ts';
 import { runsSomewhere, withCrashes } from '../domain/scaling/machine-crashes.ts';
+import { withImages } from '../domain/scaling/placement-machine.ts';
 import type { Preemption } from '../domain/scaling/preemption.ts';
 import { preemptionLimits, preemptionText } from '../domain/scaling/preemption.ts';
 import { wishedChanges } from '../domain/scaling/scale-decision.ts';
@@ -35,7 +36,7 @@ import type { CannotRun } from './cannot-run.ts';
 
 export interface ExplainContext {
   explains: Stores['explains'];
-  scales: Pick<Stores['scales'], 'refusals' | 'crashes'>;
+  scales: Pick<Stores['scales'], 'refusals' | 'crashes' | 'imageMachines'>;
   cachedModels: Pick<Stores['cachedModels'], 'ofEndpoint'>;
   cannotRun: Pick<CannotRun, 'of' | 'machines'>;
   /** Requests that rate limits rejected recently. */
@@ -79,13 +80,14 @@ export async function explainEndpoint(
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
   const shownIds = shown.map(({ id }) => id);
-  const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved, batches, models, name] =
+  const [[last], reports, refusals, nowhere, all, images, crashes, queue, preempted, starved, batches, models, name] =
     await Promise.all([
       explains.decisions(endpointId, 0, 1),
       explains.workers(endpointId, shownIds),
       scales.refusals([endpointId]),
       cannotRun.of([endpointId]),
       cannotRun.machines(),
+      scales.imageMachines([seen.endpoint]),
       scales.crashes([seen.endpoint]),
       explains.queueLength(endpointId),
       explains.preemptedWorkers(endpointId),
@@ -99,6 +101,7 @@ export async function explainEndpoint(
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string =>
     (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
   const now = wishedChanges(seen.sample);
+  const machines = withImages(all, images.of(seen.endpoint));
   const own = withCrashes(machines, crashes.get(endpointId) ?? [], runsSomewhere(demand.workers, settings.version));
   const shownMachines = explainMachines(own, settings, sight.operator);
   // Only the last decision knows the limits of missing slots and quotas.

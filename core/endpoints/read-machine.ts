@@ -7,6 +7,7 @@ import type { GpuEvent } from '../domain/machines/gpu-health.ts';
 import type { MachineExplanation } from '../domain/reports/machine-explanation.ts';
 import { explainMachine } from '../domain/reports/machine-explanation.ts';
 import { withCrashes } from '../domain/scaling/machine-crashes.ts';
+import { withImages } from '../domain/scaling/placement-machine.ts';
 import { checkText, invalid } from '../domain/settings/fields.ts';
 import type { MachineStatus } from '../store/machines/machine-rows.ts';
 import type {
@@ -88,10 +89,11 @@ async function refusalsOf(
   const waiting = await machineViews.waiting();
   if (waiting.length === 0) return [];
   const ids = waiting.map((endpoint) => endpoint.id);
-  const [machines, requests] = await Promise.all([cannotRun.machines(), scales.requestsOf(ids)]);
-  const crashes = await scales.crashes(requests);
+  const [all, requests] = await Promise.all([cannotRun.machines(), scales.requestsOf(ids)]);
+  const [crashes, images] = await Promise.all([scales.crashes(requests), scales.imageMachines(requests)]);
   return waiting.flatMap((endpoint) => {
     const request = requests.find((needs) => needs.id === endpoint.id);
+    const machines = withImages(all, request && images.of(request));
     // Running workers elsewhere only affect the order of machines.
     const machine = withCrashes(
       machines.filter((other) => other.id === id),

@@ -4,6 +4,7 @@ import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import type { Clock } from '@slipway/kit/time/clock';
 import { withKnownIdleness } from '../domain/scaling/known-idleness.ts';
 import { nextEvaluation } from '../domain/scaling/next-evaluation.ts';
+import { isLocalImage, withImages } from '../domain/scaling/placement-machine.ts';
 import { preemptibleWorkers } from '../domain/scaling/preemption.ts';
 import type { Scaler } from '../domain/scaling/scaler.ts';
 import { mayMoveLater, movableWorkers } from '../domain/scaling/standby-restore.ts';
@@ -114,11 +115,13 @@ export class Evaluator {
       .filter(({ previous }) => previous && previous.throttled > 0)
       .map(({ endpoint }) => endpoint);
     const needsGpus = throttled.filter(({ gpuCount }) => gpuCount > 0);
-    const [machines, crashes, movable] = await Promise.all([
+    const [machines, images, crashes, movable] = await Promise.all([
       throttled.length > 0 ? store.machineView() : undefined,
+      store.imageMachines(throttled.filter(({ imageName }) => isLocalImage(imageName))),
       store.crashes(throttled),
       store.movable(needsGpus.length > 0 ? this.movable.ofOthers('') : []),
     ]);
+    const seenBy = (endpoint: EndpointSample['endpoint']) => machines && withImages(machines, images.of(endpoint));
     const ofOthers = (endpointId: string) => {
       const ids = new Set(this.movable.ofOthers(endpointId));
       return movable.filter(({ id }) => ids.has(id));
@@ -131,8 +134,13 @@ export class Evaluator {
       gpuCount > 0 && this.preemptible.mayPreemptNow(id, now);
     const due = outdated.filter(
       (one) =>
-        !isStillUnplaceable(one, machines, crashes.get(one.endpoint.id) ?? [], scaler, ofOthers(one.endpoint.id)) ||
-        mayPreempt(one.endpoint),
+        !isStillUnplaceable(
+          one,
+          seenBy(one.endpoint),
+          crashes.get(one.endpoint.id) ?? [],
+          scaler,
+          ofOthers(one.endpoint.id),
+        ) || mayPreempt(one.endpoint),
     );
     if (unplaced.length === 0 || !machines) return due;
     const byId = new Map(due.map((one) => [one.endpoint.id, one]));
@@ -140,6 +148,7 @@ export class Evaluator {
       unplaced.flatMap((id) => byId.get(id) ?? []),
       machines,
       crashes,
+      (endpoint) => images.of(endpoint),
     );
     return [...due.filter(({ endpoint }) => !unplaced.includes(endpoint.id)), ...placeable];
   }

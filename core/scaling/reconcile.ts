@@ -10,6 +10,7 @@ import type { MachineCrashes } from '../domain/scaling/machine-crashes.ts';
 import { runsSomewhere, withCrashes } from '../domain/scaling/machine-crashes.ts';
 import { occupied, placeWorker } from '../domain/scaling/placement.ts';
 import type { PlacementMachine } from '../domain/scaling/placement-machine.ts';
+import { withImages } from '../domain/scaling/placement-machine.ts';
 import { preemptedFor, withPreemptions } from '../domain/scaling/preemption.ts';
 import type { RolloutStep } from '../domain/scaling/rollout.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scaling/scale-decision.ts';
@@ -133,17 +134,18 @@ function mayPlace(machines: readonly PlacementMachine[], { settings }: DecisionS
 /**
  * Returns those unplaced endpoints, in order, that can be placed now beside each other. If one GPU becomes free, only
  * one endpoint is reconciled instead of all. The next resync finds what this misses: other slots, and the order by fair
- * shares.
+ * shares. `imagesOf`: returns the machines that have the image of an endpoint, as far as that matters.
  */
 export function placeableTogether(
   unplaced: readonly EndpointSample[],
   machines: readonly PlacementMachine[],
   crashes: ReadonlyMap<string, readonly MachineCrashes[]>,
+  imagesOf: (endpoint: EndpointSample['endpoint']) => ReadonlySet<string> | undefined = () => undefined,
 ): EndpointSample[] {
   const left = new Map(machines.map((machine) => [machine.id, machine]));
   return unplaced.filter(({ endpoint, sample }) => {
     const own = withCrashes(
-      [...left.values()],
+      withImages([...left.values()], imagesOf(endpoint)),
       crashes.get(endpoint.id) ?? [],
       runsSomewhere(sample.demand.workers, sample.settings.version),
     );

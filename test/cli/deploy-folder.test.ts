@@ -1,17 +1,19 @@
 // test: alone, postgres, 10 s
 /** `slipway deploy FOLDER` with a real Podman, a real registry and core: built, pushed, released, released again. */
 
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { whyLoadBalancing } from '@slipway/cli/build/folder-type';
+import { MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
 import { podmanSkip, startPodman } from '../helpers/engines/podman.ts';
 import { BASE_IMAGE } from '../helpers/engines/podman-images.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/engines/registry.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../helpers/system/core-replicas.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import { commandLine } from './command-line.ts';
 
 /** A Podman whose builds end when two of them have. */
@@ -24,6 +26,13 @@ if [ "$1" = build ]; then
   while [ "$(ls "$ENDED" | wc -l)" -lt 2 ]; do sleep 0.05; done
 fi
 exit $code
+`;
+
+/** A Podman that reaches the engine of any machine at the same socket, in place of SSH. */
+const BY_SSH = `#!/bin/sh
+PATH=$REAL_PATH
+case "$2" in ssh://*) shift 2; exec podman --url "unix://$SOCKET" "$@" ;; esac
+exec podman "$@"
 `;
 
 t.setTimeout(600_000);
@@ -177,22 +186,29 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
       'nothing is built for an endpoint of the other type',
     );
     put('Containerfile', `FROM ${BASE_IMAGE}\nCOPY app.py /\n`);
-    for (const text of ['from flask import Flask\n', 'import uvicorn\n', 'from http.server import HTTPServer\n']) {
-      const folder = mkdtempSync(join(cli.cwd, 'server-'));
-      writeFileSync(join(folder, 'main.py'), text);
-      t.equal(whyLoadBalancing(folder), 'has an HTTP server, main.py', text);
-      writeFileSync(join(folder, 'main.py'), `${text}import runpod\n`);
-      t.equal(whyLoadBalancing(folder), '', 'a handler may be a client or server of others');
-      writeFileSync(join(folder, 'main.py'), `${text}import json, runpod as rp\n`);
-      t.equal(whyLoadBalancing(folder), '', 'several modules in one import');
-    }
+    const late = join(cli.cwd, 'late');
+    mkdirSync(late);
+    writeFileSync(join(late, 'handler.py'), 'import runpod\nrunpod.serverless.start({"handler": print})\n');
+    writeFileSync(join(late, 'requirements.txt'), 'runpod\n');
+    const handler = /handler\.py imports runpod and no HTTP server: it is a handler of jobs, .* --type qb/;
+    t.match(
+      await cli.run('deploy', './late', '--name', 'chat', ...on),
+      { code: 2, stderr: handler },
+      'the endpoint is load-balancing, so the folder must be, without --type too',
+    );
+    writeFileSync(join(late, 'test_request.json'), '{"path": "/"}');
+    t.match(await cli.run('deploy', './late', ...on), { code: 2, stderr: handler }, 'a request alone is no server');
+    t.match(await made(), { version: 1 });
   });
 
   await t.test('the engine of another machine, by its address', async (t) => {
     const address = `unix://${podman.socket}`;
     const on = ['--on', address, ...settings];
-    for (const wrong of ['gpu-1', 'ssh://-oProxyCommand=true', 'ssh://me@-v', 'ssh://me:secret@gpu-1'])
-      t.match(await cli.run('deploy', './ocr', '--on', wrong), { code: 2, stderr: /--on takes ssh:\/\/USER@MACHINE/ });
+    for (const wrong of ['ssh://-oProxyCommand=true', 'ssh://me@-v', 'ssh://me:secret@gpu-1'])
+      t.match(await cli.run('deploy', './ocr', '--on', wrong), {
+        code: 2,
+        stderr: /--on takes .* ssh:\/\/USER@MACHINE/,
+      });
     t.match(await cli.run('deploy', './ocr', '--on', `${address}.none`), {
       code: 1,
       stderr: /Neither Podman nor Docker reaches an engine at unix:/,
@@ -208,6 +224,42 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
       'handler.py',
     );
     t.match(await cli.run('deploy', './ocr', ...push, ...on), { code: 0, stderr: /Pushed / });
+    await call(core.clients.endpoints, 'deleteEndpoint', { id: made.id, stopWorkers: true }, core.key);
+  });
+
+  await t.test('a machine by its name: built there by SSH, and released when it reports the image', async (t) => {
+    const named = commandLine(t, {
+      ...variables,
+      SLIPWAY_ROOT_KEY: core.rootKey,
+      PATH: `${cli.cwd}/ssh:${env['PATH'] ?? ''}`,
+      REAL_PATH: env['PATH'] ?? '',
+      SOCKET: podman.socket,
+    });
+    mkdirSync(join(cli.cwd, 'ssh'));
+    writeFileSync(join(cli.cwd, 'ssh', 'podman'), BY_SSH, { mode: 0o755 });
+    mkdirSync(join(named.cwd, 'named'));
+    writeFileSync(join(named.cwd, 'named', 'Containerfile'), `FROM ${BASE_IMAGE}\nLABEL folder=named\n`);
+    const deploy = (...args: string[]) => named.run('deploy', './named', '--workers-max', '1', '--on', ...args);
+    t.match(await cli.run('deploy', './ocr', '--on', 'gpu-1'), { code: 2, stderr: /for the operator/ });
+    t.match(await deploy('gpu-1'), { code: 1, stderr: /gpu-1/ }, 'there is no such machine');
+    const bare = await core.joinAgent({ engine: null, noEngineReason: 'not installed' });
+    t.match(await deploy(bare.machineId), { code: 1, stderr: /has no container engine \(not installed\)/ });
+    const sizes = { imageTotalMib: 0, imageFreeMib: 0 };
+    const engine = { name: 'podman', version: '5', gpuHandover: GpuHandover.UNSPECIFIED, limits: [], ...sizes };
+    const agent = await core.joinAgent({ engine });
+    const released = deploy(agent.machineId);
+    const image = await waitFor('the image', async () => {
+      const text = await podman.cli('images', '--filter', 'label=folder=named', '--format', '{{.Repository}}:{{.Tag}}');
+      return /^localhost\/named:[0-9a-f]{12}$/m.exec(text)?.[0];
+    });
+    const images = [{ name: image, digest: '', sizeBytes: 1 }];
+    agent.send({ containers: MachineContainers.fromPartial({ engine, images }) });
+    const { code, stderr } = await released;
+    t.equal(code, 0, stderr);
+    t.ok(stderr.includes(`is in podman at ssh://root@${agent.machineId}/run/podman/podman.sock only.`), stderr);
+    t.notMatch(stderr, /does not report it yet/);
+    const made = (await endpoints()).find(({ name }) => name === 'named')!;
+    t.equal(made.template!.imageName, image);
     await call(core.clients.endpoints, 'deleteEndpoint', { id: made.id, stopWorkers: true }, core.key);
   });
 

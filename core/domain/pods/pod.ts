@@ -10,6 +10,7 @@ import type { PlacementSlot } from '../scaling/placement.ts';
 import { place } from '../scaling/placement.ts';
 import { program } from '../scaling/placement-filters.ts';
 import type { HostMinimum, PlacementMachine } from '../scaling/placement-machine.ts';
+import { whereImageIs } from '../scaling/placement-machine.ts';
 import { refusalOfAll, summed } from '../scaling/placement-refusal.ts';
 import { DomainError } from '../settings/errors.ts';
 import type { SettingRule } from '../settings/fields.ts';
@@ -185,7 +186,8 @@ export function placePod(
   quota: QuotaState,
   hostMinimum?: HostMinimum,
 ): PlacementSlot {
-  const placement = place(machines, { ...pod, dataCenterIds, ...(hostMinimum && { hostMinimum }) });
+  const request = whereImageIs(machines, { ...pod, dataCenterIds, ...(hostMinimum && { hostMinimum }) });
+  const placement = place(machines, request);
   if ('refusal' in placement) throw noCapacity(`${placement.refusal}.`);
   return withinQuota(placement, quota);
 }

@@ -4,6 +4,7 @@ import { crashText } from '../scaling/machine-crashes.ts';
 import { onMachines } from '../scaling/placement.ts';
 import { machineRefusal } from '../scaling/placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from '../scaling/placement-machine.ts';
+import { whereImageIs } from '../scaling/placement-machine.ts';
 import type { MachineRefusal, RefusalKind } from '../scaling/placement-refusal.ts';
 import { refusalWords } from '../scaling/placement-refusal.ts';
 
@@ -30,7 +31,7 @@ export function explainMachines(
   asked: PlacementRequest,
   operator: boolean,
 ): MachineExplanation[] {
-  const request = onMachines(machines, asked);
+  const request = onMachines(machines, whereImageIs(machines, asked));
   if (operator) return machines.slice(0, MACHINES_MAX).map((machine) => explainOne(machine, request));
   const answers = machines.map((machine) => ({ refusal: machineRefusal(machine, request) }));
   const groups = Map.groupBy(answers, ({ refusal }) => refusal?.kind ?? '');
@@ -53,7 +54,7 @@ export function explainMachine(
   machines: readonly PlacementMachine[],
   asked: PlacementRequest,
 ): MachineExplanation {
-  return explainOne(machine, onMachines(machines, asked));
+  return explainOne(machine, onMachines(machines, whereImageIs(machines, asked)));
 }
 
 function explainOne(machine: PlacementMachine, request: PlacementRequest): MachineExplanation {
@@ -90,6 +91,7 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     GPUS_UNHEALTHY: 'repair or reset its GPUs, or restart the machine; its agent checks every minute',
     LEAVES: 'lower executionTimeout, or let the machine stay longer (--until)',
     CORDONED: 'let its operator uncordon it (slipway machines uncordon)',
+    NO_IMAGE: 'push the image to a registry (slipway deploy FOLDER --push REPOSITORY), or build it there too (--on)',
     TOO_FEW_GPUS: 'ask for fewer GPUs (gpuCount), or add a machine with more of one type',
     OTHER_GPUS: `add ${own ?? 'one of their types'} to gpuIds, or add a machine with ${gpus}`,
     GPU_MEMORY: 'give its GPUs their whole memory, or name no type (gpuIds) and take any',

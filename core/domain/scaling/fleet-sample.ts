@@ -11,6 +11,7 @@ import { PLACED_MAX } from './place-workers.ts';
 import type { PlacementSurvey } from './placement.ts';
 import { onMachines, survey } from './placement.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
+import { whereImageIs } from './placement-machine.ts';
 import type { PreemptionCandidates } from './preemption.ts';
 import { preemptedFor, workersToPreempt } from './preemption.ts';
 import type { DecisionSample } from './scale-decision.ts';
@@ -44,7 +45,7 @@ export function fleetSample(
 ): FleetSample {
   const { demand, settings } = sample;
   const { add, resume, freeze, offload, restorable } = wishedChanges(sample, scaler);
-  const request = requestOf(onMachines(machines, settings));
+  const request = requestOf(onMachines(machines, whereImageIs(machines, settings)));
   const own = new Set(demand.workers.map(({ machineId }) => machineId));
   const capacity = machines
     .filter(({ id }) => own.has(id))
@@ -163,7 +164,9 @@ export function requestOf({
   dataCenterIds,
   modelReferences = [],
   modelBytes = 0,
+  imageOnMachines,
 }: PlacementRequest): PlacementRequest {
   const models = modelReferences.length > 0 ? { modelReferences, modelBytes } : {};
-  return { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds, ...models };
+  const needs = { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds };
+  return { ...needs, ...models, ...(imageOnMachines && { imageOnMachines }) };
 }

@@ -147,6 +147,15 @@ const gpuHealth: Filter = (machine, request) => {
   return no('GPUS_UNHEALTHY', `${ill.length} of its GPUs are unhealthy: ${listed}`.slice(0, 500));
 };
 
+/**
+ * Checks that the machine has an image that no registry has. A Kubernetes node reports only its largest images, so it
+ * may have any.
+ */
+const image: Filter = ({ hasImage, engine }, { imageName, imageOnMachines }) => {
+  if (imageOnMachines === undefined || hasImage || engine?.name === 'kubernetes') return undefined;
+  return no('NO_IMAGE', `it lacks the image ${imageName}, which no registry has`);
+};
+
 function is(count: number): string {
   return count === 1 ? 'is' : 'are';
 }
@@ -214,6 +223,7 @@ const NEVER: readonly Filter[] = [
 const FILTERS: readonly Filter[] = [
   connected,
   ...NEVER,
+  image,
   notCordoned,
   stays,
   gpuHealth,

@@ -62,7 +62,7 @@ export interface PlacementMachine {
   /** Its operator allows host commands. */
   runsCommands: boolean;
   /** Its container engine, `undefined` if there is none. */
-  engine: { gpuHandover: GpuHandover } | undefined;
+  engine: { gpuHandover: GpuHandover; name?: string } | undefined;
   /** Why it has no container engine, for people. Empty if it has one. */
   noEngineReason: string;
   /** It has the requested image. */
@@ -107,4 +107,32 @@ export interface PlacementRequest {
   modelBytes?: number;
   /** Longest run of one of its jobs. Absent for a pod. */
   executionTimeoutMs?: number;
+  /** No registry has the image, and some machine does: only such machines can run it. Absent if not. */
+  imageOnMachines?: true;
+}
+
+/** Returns whether an image is only in the engines of machines: no registry can have this name. */
+export function isLocalImage(imageName: string): boolean {
+  return imageName.startsWith('localhost/');
+}
+
+/**
+ * Returns the request limited to machines with its image, if no registry has it and a machine does. While no machine
+ * reports it, any may have it: agents report images every ten seconds.
+ */
+export function whereImageIs<Request extends PlacementRequest>(
+  machines: readonly PlacementMachine[],
+  request: Request,
+): Request {
+  if (!isLocalImage(request.imageName) || !machines.some(({ gone, hasImage }) => !gone && hasImage)) return request;
+  return { ...request, imageOnMachines: true };
+}
+
+/** Returns machines as seen by an endpoint whose image is on these. `undefined`: it is not known where it is. */
+export function withImages(
+  machines: readonly PlacementMachine[],
+  machineIds: ReadonlySet<string> | undefined,
+): PlacementMachine[] {
+  if (!machineIds) return [...machines];
+  return machines.map((machine) => (machineIds.has(machine.id) ? { ...machine, hasImage: true } : machine));
 }

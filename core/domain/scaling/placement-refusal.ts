@@ -24,6 +24,7 @@ export type RefusalKind =
   | 'SMALL_HOST'
   | 'NO_MODELS'
   | 'MODEL_DISK'
+  | 'NO_IMAGE'
   | 'CORDONED'
   | 'LEAVES'
   | 'GPUS_UNHEALTHY'
@@ -95,6 +96,7 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   GPUS_UNHEALTHY: ['has too few healthy ones', 'have too few healthy ones'],
   CORDONED: ['is cordoned', 'are cordoned'],
   LEAVES: ['leaves before a job would end', 'leave before a job would end'],
+  NO_IMAGE: ['lacks its image, which no registry has', 'lack its image, which no registry has'],
   TOO_FEW_GPUS: ['has too few of them', 'have too few of them'],
   NO_SLOTS: ['has no slots for workers without a GPU', 'have no slots for workers without a GPU'],
   TOO_SMALL: ['is too small', 'are too small'],

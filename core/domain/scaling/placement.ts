@@ -6,6 +6,7 @@ import { choice, sizeFor } from './gpu-choice.ts';
 import { reservableFor } from './gpu-reservation.ts';
 import { lastingFacts, lastingRefusal, location, machineRefusal, program, volume } from './placement-filters.ts';
 import type { PlacementGpu, PlacementMachine, PlacementRequest } from './placement-machine.ts';
+import { whereImageIs } from './placement-machine.ts';
 import type { MachineAnswer, PlacementRefusal, RefusedMachines } from './placement-refusal.ts';
 import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
 import { standbysToEvict } from './standby/standby-eviction.ts';
@@ -123,7 +124,7 @@ function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest)
 
 /** Places one worker. The refusal includes GPUs that are reserved for it. */
 export function placeWorker(machines: readonly PlacementMachine[], asked: PlacementRequest): Placement {
-  const request = onMachines(machines, asked);
+  const request = onMachines(machines, whereImageIs(machines, asked));
   const { candidates, refused } = survey(machines, request, 1);
   return (
     bestOf(candidates, request) ?? refusalOfAll(refused, request, reservableFor(machines, request)?.gpuUuids.length)

@@ -17,11 +17,12 @@ import type { Scaler } from '../../domain/scaling/scaler.ts';
 import type { Sql } from '../sql/database.ts';
 import { resolvedDigest } from '../sql/image-rows.ts';
 import { preemptWorkers, readPreemptible } from './gpu-contention.ts';
+import type { ImageVersion } from './image-machines.ts';
 import { readMovable } from './offload-samples.ts';
 import { placementView } from './placement-view.ts';
 import type { ReconcileFleet } from './reconcile-fleet.ts';
 import type { ReconcileWrites } from './reconcile-writes.ts';
-import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
+import type { EndpointSample } from './scale-samples.ts';
 import { sampledWorkers } from './scale-samples.ts';
 import { evictStandbys, freezeWorkers, offloadWorkers, resumeStandbys, retireWorkers } from './standby-rows.ts';
 
@@ -79,14 +80,14 @@ interface ReconcileContext {
 }
 
 /** Returns the versions that are checked beside the scaled ones. */
-export function checkedVersions(found: readonly EndpointSample[]): EndpointVersion[] {
+export function checkedVersions(found: readonly EndpointSample[]): ImageVersion[] {
   return found.flatMap(
     ({
       endpoint: { id },
       sample: {
         settings: { rollout, checked },
       },
-    }) => (rollout && checked ? [{ id, version: rollout.released }] : []),
+    }) => (rollout && checked ? [{ id, version: rollout.released, imageName: checked.imageName }] : []),
   );
 }
 
@@ -162,9 +163,11 @@ async function checkedFleet(
 ): Promise<FleetSample> {
   const { fleet, checkedCrashes } = context;
   const { id, rollout } = endpoint;
-  const machines = fleet.machinesForChecked({ id, version: rollout!.released }, checkedCrashes.get(id) ?? []);
+  const request = sample.settings.checked!;
+  const released = { id, version: rollout!.released, imageName: request.imageName };
+  const machines = fleet.machinesForChecked(released, checkedCrashes.get(id) ?? []);
   const seen = checkFleetSample(sample, machines, quota, { contention });
-  return { ...seen, ...(await exchangeFor(context, endpoint, seen, sample.settings.checked!, { retire, yields })) };
+  return { ...seen, ...(await exchangeFor(context, endpoint, seen, request, { retire, yields, released })) };
 }
 
 /** Returns the worker whose stop would free a slot if there is none. */
@@ -173,23 +176,27 @@ async function exchangeFor(
   endpoint: EndpointSample['endpoint'],
   seen: FleetSample,
   request: PlacementRequest,
-  { retire, yields }: { retire: readonly string[]; yields?: string | undefined },
+  {
+    retire,
+    yields,
+    released = endpoint,
+  }: { retire: readonly string[]; yields?: string | undefined; released?: ImageVersion },
 ): Promise<Pick<FleetSample, 'yields'>> {
   if (yields === undefined) return {};
   const isFull = seen.candidates.length === 0 || workerOverQuota(seen.quota, request.gpuCount) !== undefined;
   if (!isFull || seen.heldBack !== undefined || seen.keptBack !== undefined) return {};
-  return 'refusal' in placeWorker(await machinesWithout(context, endpoint, [...retire, yields]), request)
-    ? {}
-    : { yields };
+  const machines = await machinesWithout(context, endpoint, [...retire, yields], released);
+  return 'refusal' in placeWorker(machines, request) ? {} : { yields };
 }
 
-/** Returns machines as if some of the endpoint's workers were retired. */
+/** Returns machines as if some of the endpoint's workers were retired. `image`: the version whose image counts. */
 async function machinesWithout(
   { sql, fleet, written }: Pick<ReconcileContext, 'sql' | 'fleet' | 'written'>,
   endpoint: EndpointSample['endpoint'],
   goneIds: readonly string[],
+  image: ImageVersion = endpoint,
 ): Promise<PlacementMachine[]> {
-  const { id: endpointId, version, imageName } = endpoint;
+  const { id: endpointId, version, imageName } = image;
   await written.flushWorkers();
   const imageDigest = imageName === '' ? '' : await resolvedDigest(sql, { endpointId, version, imageName });
   const machines = await placementView(sql, { endpointId, imageName, imageDigest, goneIds });

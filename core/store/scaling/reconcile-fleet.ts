@@ -15,6 +15,8 @@ import type { Decision } from '../../domain/scaling/scale-decision.ts';
 import { accountsWithQuota, readQuotaState } from '../accounts/quota-rows.ts';
 import type { Sql } from '../sql/database.ts';
 import { areGpusShort, readGpuContention } from './gpu-contention.ts';
+import type { ImageVersion } from './image-machines.ts';
+import { ImageMachines, readImageMachines } from './image-machines.ts';
 import type { ModelProgress } from './model-progress.ts';
 import { readModelProgress, withModelProgress } from './model-progress.ts';
 import { readPlacement } from './placement-view.ts';
@@ -26,21 +28,28 @@ import { readWorkers } from './worker-samples.ts';
 export class ReconcileFleet {
   readonly #sql: Sql;
   readonly #endpoints: readonly ScaleEndpoint[];
+  readonly #checked: readonly ImageVersion[];
   readonly #crashes: ReadonlyMap<string, readonly MachineCrashes[]>;
   /** Machines by id, as seen by an endpoint that has neither workers nor its image there. */
   #machines: Map<string, PlacementMachine> | undefined;
   #workers = new Map<string, WorkerRow[]>();
-  /** Machines that have the image of an endpoint. */
-  #images = new Map<string, Set<string>>();
+  #images = new ImageMachines();
   #models: ModelProgress = new Map();
   /** Accounts with a quota. */
   #limited: ReadonlySet<string> = new Set();
   /** Some workers that need GPUs are unplaced. */
   #contested = true;
 
-  constructor(sql: Sql, endpoints: readonly ScaleEndpoint[], crashes: ReadonlyMap<string, readonly MachineCrashes[]>) {
+  /** `checked`: versions that are checked beside the scaled ones. */
+  constructor(
+    sql: Sql,
+    endpoints: readonly ScaleEndpoint[],
+    crashes: ReadonlyMap<string, readonly MachineCrashes[]>,
+    checked: readonly ImageVersion[] = [],
+  ) {
     this.#sql = sql;
     this.#endpoints = endpoints;
+    this.#checked = checked;
     this.#crashes = crashes;
   }
 
@@ -55,7 +64,7 @@ export class ReconcileFleet {
     const sql = this.#sql;
     // Sent together and executed in order, as others wait for the lock during every round trip. Each statement sees
     // what was committed before it runs.
-    const [, machines, workers, limited, contested, models] = await Promise.all([
+    const [, machines, workers, limited, contested, models, images] = await Promise.all([
       lockPlacement(sql),
       readPlacement(sql, { endpointId: '', imageName: '', imageDigest: '' }),
       readWorkers(
@@ -68,12 +77,13 @@ export class ReconcileFleet {
       ),
       areGpusShort(sql),
       readModelProgress(sql, this.#endpoints),
-      this.#readImages(),
+      readImageMachines(sql, [...this.#endpoints, ...this.#checked]),
     ]);
     this.#workers = Map.groupBy(workers, ({ endpointId }) => endpointId);
     this.#limited = limited;
     this.#contested = contested;
     this.#models = models;
+    this.#images = images;
     this.#machines = new Map(machines.map((machine) => [machine.id, machine]));
   }
 
@@ -107,11 +117,11 @@ export class ReconcileFleet {
 
   /** Returns the same for the version that is checked beside the scaled one. `crashes`: of that version. */
   machinesForChecked({ id, version }: EndpointVersion, crashes: readonly MachineCrashes[]): PlacementMachine[] {
-    return withCrashes(this.#machinesOf({ id }), crashes, runsSomewhere(this.workersOf(id), version));
+    return withCrashes(this.#machinesOf({ id, version }), crashes, runsSomewhere(this.workersOf(id), version));
   }
 
-  #machinesOf(endpoint: { id: string }): PlacementMachine[] {
-    const images = this.#images.get(endpoint.id);
+  #machinesOf(endpoint: EndpointVersion): PlacementMachine[] {
+    const images = this.#images.of(endpoint);
     const there = this.workersOf(endpoint.id).filter(
       ({ desired, state }) => desired !== 'FREEZE' && state !== 'UNHEALTHY',
     );
@@ -191,22 +201,5 @@ export class ReconcileFleet {
       if (found) return found;
     }
     return undefined;
-  }
-
-  async #readImages(): Promise<void> {
-    const asking = this.#endpoints.filter(({ imageName }) => imageName !== '');
-    if (asking.length === 0) return;
-    const rows = await this.#sql<{ endpointId: string; machineId: string }[]>`
-      SELECT e.id AS "endpointId", i.machine_id AS "machineId"
-      FROM unnest(${asking.map(({ id }) => id)}::text[], ${asking.map(({ version }) => version)}::int[],
-        ${asking.map(({ imageName }) => imageName)}::text[])
-        AS e (id, version, image_name)
-      LEFT JOIN endpoint_image s ON s.endpoint_id = e.id AND s.version = e.version AND s.image_name = e.image_name
-      JOIN machine_image i ON CASE WHEN coalesce(s.digest, '') = '' THEN i.name = e.image_name
-        ELSE i.digest = s.digest END`;
-    for (const { endpointId, machineId } of rows) {
-      const machines = this.#images.get(endpointId) ?? new Set();
-      this.#images.set(endpointId, machines.add(machineId));
-    }
   }
 }

@@ -18,6 +18,8 @@ import { lockedInOrder } from '../sql/worker-order.ts';
 import { busyTimes } from '../sql/worker-times.ts';
 import type { EndpointReconcile } from './endpoint-reconcile.ts';
 import { checkedVersions, reconcileOf } from './endpoint-reconcile.ts';
+import type { ImageMachines, ImageVersion } from './image-machines.ts';
+import { readImageMachines } from './image-machines.ts';
 import { readMovable } from './offload-samples.ts';
 import { asked, readPlacement } from './placement-view.ts';
 import { ReconcileFleet } from './reconcile-fleet.ts';
@@ -96,6 +98,11 @@ export class ScaleStore {
   /** Returns the given workers that may be offloaded for others, as of now, without a lock. */
   async movable(workerIds: readonly string[]): Promise<MovableWorker[]> {
     return readMovable(this.#database.sql, workerIds);
+  }
+
+  /** Returns the machines that have the images of these versions. */
+  imageMachines(versions: readonly ImageVersion[]): Promise<ImageMachines> {
+    return readImageMachines(this.#database.sql, versions);
   }
 
   /** Returns crashes of workers by endpoint. At most one version per endpoint. */
@@ -207,17 +214,19 @@ export class ScaleStore {
       if (locked.length > 0) monitor.started(locked[0]!.pid);
       const ids = locked.map(({ id }) => id);
       const found = await sampleEndpoints(this.#sources(sql), ids);
+      const checked = checkedVersions(found);
       const [crashes, checkedCrashes] = await Promise.all([
         readCrashes(
           hot,
           found.map(({ endpoint }) => endpoint),
         ),
-        readCrashes(hot, checkedVersions(found)),
+        readCrashes(hot, checked),
       ]);
       const fleet = new ReconcileFleet(
         sql,
         found.map(({ endpoint }) => endpoint),
         crashes,
+        checked,
       );
       const byId = new Map(found.map((one) => [one.endpoint.id, one]));
       const written = new ReconcileWrites(sql);

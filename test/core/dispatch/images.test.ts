@@ -8,6 +8,7 @@ import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
 import { AgentServiceClient, DesiredState, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { GpuHandover, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { Pod, PodState } from '@slipway/proto/gen/slipway/v1/pod';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { fromGrpcError } from '@slipway/proto/wire/reason';
 import type { Test } from 'tap';
 import t from 'tap';
@@ -188,6 +189,40 @@ t.test('images are preferred, bounded, and written as they change', async (t) =>
     'what makes no sense ends the session, and nothing else',
   );
   t.ok(await core.createEndpoint());
+});
+
+t.test('an image that no registry has: workers only on machines that have it, also of the next release', async (t) => {
+  const core = await startReplicas(t);
+  const [first, second] = ['localhost/ocr:1', 'localhost/ocr:2'];
+  const has = (name: string) => [{ name, digest: '', sizeBytes: 1 }];
+  const one = await core.joinAgent({ cpuSlots: 1, images: has(first) });
+  const other = await core.joinAgent({ cpuSlots: 100, images: has(second) });
+  const templateId = await core.createTemplate({ imageName: first, startCommand: [] });
+  const endpointId = await core.createEndpoint({ templateId, workersMin: 2, workersMax: 2 });
+  const explained = async () => (await call(core.clients.endpoints, 'explain', { endpointId }, core.key)).explanation!;
+  await waitFor('the reason', async () => (await explained()).summary.includes('1 machine lacks its image'));
+  t.match(
+    (await explained()).machines.find(({ refusedBy }) => refusedBy === 'NO_IMAGE'),
+    { reason: 'lacks its image, which no registry has', change: /^push the image to a registry / },
+  );
+  t.equal(one.desired.length, 1);
+  t.equal(other.desired.length, 0, 'not on the machine with more room');
+  const engine = { name: 'podman', version: '5', gpuHandover: GpuHandover.UNSPECIFIED, limits: [] };
+  const images = [...has(second), ...has(first)];
+  other.send({ containers: MachineContainers.fromPartial({ engine, images }) });
+  await waitFor('the second worker, once its machine has the image', () => other.desired.length === 1);
+  await core.ready(endpointId, 2);
+  await call(
+    core.clients.templates,
+    'updateTemplate',
+    { template: Template.fromPartial({ id: templateId, imageName: second }), updateMask: ['image_name'] },
+    core.key,
+  );
+  await waitFor('the worker of the next release', () => other.desired.some(({ spec }) => spec?.imageName === second));
+  t.notOk(
+    one.desired.some(({ spec }) => spec?.imageName === second),
+    'the worker that checks it starts where its image is',
+  );
 });
 
 t.test(

@@ -221,6 +221,20 @@ export const PLACED: [
     ['g2'],
   ],
   [
+    'an image that no registry has: only where it is',
+    [machine('a', { engine }), machine('b', { engine, hasImage: true, siblings: 9, lacksRoom: true })],
+    asked({ imageName: 'localhost/i:1', imageOnMachines: true }),
+    'b',
+    [],
+  ],
+  [
+    'a Kubernetes node may have any image',
+    [machine('a', { engine: { ...engine, name: 'kubernetes' } }), machine('b', { engine, hasImage: true, siblings: 9 })],
+    asked({ imageName: 'localhost/i:1', imageOnMachines: true }),
+    'a',
+    [],
+  ],
+  [
     'virtual GPUs need no hand-over',
     [machine('a', { engine: { gpuHandover: 'VIRTUAL' }, gpus: [gpu('g1')] })],
     { ...L4, imageName: 'i' },

@@ -2,7 +2,7 @@
 import { shortMemoryGb } from '@slipway/core/domain/machines/gpu-facts';
 import { cannotRun, occupied, place, placeWorker } from '@slipway/core/domain/scaling/placement';
 import t from 'tap';
-import { asked, gpu, L4, machine } from './placement-inputs.ts';
+import { asked, engine, gpu, L4, machine } from './placement-inputs.ts';
 import { PLACED } from './placement-rows.ts';
 
 for (const [what, machines, given, machineId, gpuUuids] of PLACED) {
@@ -64,6 +64,22 @@ t.test('a worker without a GPU type runs without a GPU only if there is none', a
     { refusalByMachine: /c: its agent/ },
     'one that is away does',
   );
+});
+
+t.test('an image that no registry has runs where it is, as soon as a machine reports it', async (t) => {
+  const local = asked({ imageName: 'localhost/ocr:1' });
+  const [without, full] = [machine('a', { engine }), machine('b', { engine, hasImage: true, cpuSlotsUsed: 4 })];
+  t.match(placeWorker([without, full], local), {
+    refusal: /: 1 machine has no slot free; 1 machine lacks its image, which no registry has$/,
+    refusalByMachine: /a: it lacks the image localhost\/ocr:1, which no registry has; b: all of its 4 slots/,
+  });
+  t.match(placeWorker([without, { ...full, cpuSlotsUsed: 0, siblings: 9 }], local), { machineId: 'b' });
+  t.match(placeWorker([without], local), { machineId: 'a' }, 'while none reports it, any may have it');
+  t.match(placeWorker([without, { ...full, gone: true }], local), { machineId: 'a' }, 'a removed machine counts not');
+  const pulled = { ...local, imageName: 'me/ocr:1' };
+  t.match(placeWorker([without, full], pulled), { machineId: 'a' }, 'an image of a registry is pulled');
+  const port = { ...local, imageName: 'localhost:5000/me/ocr:1' };
+  t.match(placeWorker([without, full], port), { machineId: 'a' }, 'a registry of this host is one');
 });
 
 t.test('a card with much less memory than its type does not count as that type', async (t) => {
