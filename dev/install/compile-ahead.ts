@@ -5,11 +5,18 @@
  * when everything is loaded.
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@slipway/kit/time/clock';
 import { PARTS, PreloadedPrograms } from '../processes/preloaded-programs.ts';
+import { endInTime } from './end-in-time.ts';
+
+/**
+ * Longest run of a part, in milliseconds. A part without compiled code starts more slowly, but it starts: the start of
+ * Slipway must not wait for one that hangs.
+ */
+const PART_MS_MAX = 120_000;
 
 const root = join(import.meta.dirname, '../..');
 const { NODE_COMPILE_CACHE: cacheDir = '', PATH } = process.env;
@@ -18,5 +25,5 @@ const logDir = mkdtempSync(join(tmpdir(), 'slipway-'));
 const preloaded = new PreloadedPrograms(PARTS, { root, logDir, cacheDir, env });
 const help = spawn(process.execPath, ['dev/start.ts', '--help'], { cwd: root, stdio: 'ignore' });
 const parts = PARTS.map(({ file }) => preloaded.run(file, env)).filter((part) => part !== undefined);
-await Promise.all([help, ...parts].map((child) => once(child, 'exit')));
+await endInTime([help, ...parts], PART_MS_MAX, systemClock);
 rmSync(logDir, { recursive: true });

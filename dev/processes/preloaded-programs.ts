@@ -67,12 +67,13 @@ export class PreloadedPrograms {
 
   /**
    * Lets the process of this program run with these settings, and returns it. A setting that is `undefined` is removed.
-   * Returns `undefined` if there is no such process.
+   * Returns `undefined` if there is no such process, or if it has ended.
    */
   run(file: string, env: Record<string, string | undefined>): ChildProcess | undefined {
     const child = this.#children.get(file);
     this.#children.delete(file);
-    if (!child?.connected) return undefined;
+    // The channel of an ended process may still be open, and its `exit` will not come again.
+    if (!child?.connected || child.exitCode !== null || child.signalCode !== null) return undefined;
     // The channel leaves out what is undefined.
     const removed = Object.keys(env).filter((name) => env[name] === undefined);
     child.send({ env, removed });

@@ -3,9 +3,10 @@
  * Run by npm after an installation.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { replaceFolder } from '@slipway/kit/host/replace-folder';
 
 const folder = import.meta.dirname;
 const built = join(folder, '.built');
@@ -47,6 +48,5 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   for (const file of readdirSync(part))
     writeFileSync(join(part, `${file}.gz`), gzipSync(readFileSync(join(part, file)), { level: 9 }));
   writeFileSync(join(part, 'built-from'), wanted);
-  rmSync(built, { recursive: true, force: true });
-  renameSync(part, built);
+  replaceFolder(built, part);
 }

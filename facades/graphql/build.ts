@@ -4,7 +4,7 @@
  * packages and also writes types and a client, which nothing here uses.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { coreSchema } from './core-grpc/core-schema.ts';
@@ -43,12 +43,18 @@ async function readContract(): Promise<protobuf.INamespace> {
   return found.resolveAll().toJSON();
 }
 
+/** Replaces a file as a whole: another build or a starting facade finds the old or the new one. */
+function replaceFile(file: string, text: string): void {
+  const part = `${file}.${process.pid}.part`;
+  writeFileSync(part, text);
+  renameSync(part, file);
+}
+
 const wanted = fingerprint();
 if (!existsSync(artifact) || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   const texts = { coreSchema: coreSchema(await readContract()), publicSchema };
   const lines = Object.entries(texts).map(([name, text]) => `export const ${name} = ${JSON.stringify(text)};\n`);
-  rmSync(built, { recursive: true, force: true });
-  mkdirSync(built);
-  writeFileSync(artifact, lines.join(''));
-  writeFileSync(stamp, wanted);
+  mkdirSync(built, { recursive: true });
+  replaceFile(artifact, lines.join(''));
+  replaceFile(stamp, wanted);
 }

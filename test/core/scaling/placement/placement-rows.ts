@@ -229,7 +229,10 @@ export const PLACED: [
   ],
   [
     'a Kubernetes node may have any image',
-    [machine('a', { engine: { ...engine, name: 'kubernetes' } }), machine('b', { engine, hasImage: true, siblings: 9 })],
+    [
+      machine('a', { engine: { ...engine, name: 'kubernetes' } }),
+      machine('b', { engine, hasImage: true, siblings: 9 }),
+    ],
     asked({ imageName: 'localhost/i:1', imageOnMachines: true }),
     'a',
     [],
