@@ -17,7 +17,7 @@ const POLL_MS = 500;
 const REPORT_MS_MAX = 30_000;
 
 /** The machine that builds. */
-export interface BuildMachine {
+interface BuildMachine {
   id: string;
   name: string;
   /** Address of its engine. `undefined`: it is this machine. */

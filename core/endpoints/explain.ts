@@ -21,7 +21,9 @@ import { describeRollout, HELD_CHANGE } from '../domain/reports/rollout-text.ts'
 import { withChange } from '../domain/reports/what-would-change.ts';
 import type { WorkerExplanation } from '../domain/reports/worker-explanation.ts';
 import { explainWorker } from '../domain/reports/worker-explanation.ts';
+import type { MachineCrashes } from '../domain/scaling/machine-crashes.ts';
 import { runsSomewhere, withCrashes } from '../domain/scaling/machine-crashes.ts';
+import type { PlacementMachine } from '../domain/scaling/placement-machine.ts';
 import { withImages } from '../domain/scaling/placement-machine.ts';
 import type { Preemption } from '../domain/scaling/preemption.ts';
 import { preemptionLimits, preemptionText } from '../domain/scaling/preemption.ts';
@@ -30,6 +32,7 @@ import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import type { ScaleSettings, WorkerSample } from '../domain/scaling/scaler.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import type { Release } from '../store/resources/release-store.ts';
+import type { EndpointSample } from '../store/scaling/scale-samples.ts';
 import { checkWord, unknownFilter } from '../store/sql/list-filter.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
@@ -101,8 +104,7 @@ export async function explainEndpoint(
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string =>
     (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
   const now = wishedChanges(seen.sample);
-  const machines = withImages(all, images.of(seen.endpoint));
-  const own = withCrashes(machines, crashes.get(endpointId) ?? [], runsSomewhere(demand.workers, settings.version));
+  const own = machinesOf(seen, withImages(all, images.of(seen.endpoint)), crashes.get(endpointId));
   const shownMachines = explainMachines(own, settings, sight.operator);
   // Only the last decision knows the limits of missing slots and quotas.
   const limits = [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')];
@@ -139,6 +141,14 @@ export async function explainEndpoint(
     models: explainModels(seen.endpoint.modelReferences ?? [], models, sight.operator),
     batches: explainBatches(batches, sight.account),
   };
+}
+
+function machinesOf(
+  { sample: { demand, settings } }: EndpointSample,
+  machines: readonly PlacementMachine[],
+  crashes: readonly MachineCrashes[] = [],
+): PlacementMachine[] {
+  return withCrashes(machines, crashes, runsSomewhere(demand.workers, settings.version));
 }
 
 /** Further facts about the workers of an endpoint. */

@@ -1,4 +1,4 @@
-/** The build of the GraphQL schema: two at once, as by two `npm start` right after a pull, do not disturb each other. */
+/** Two builds of the GraphQL schema at once, as by two `npm start` right after a pull, do not disturb each other. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
