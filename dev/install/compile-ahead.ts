@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '@slipway/kit/time/clock';
+import { backgroundClock } from '@slipway/kit/time/clock';
 import { PARTS, PreloadedPrograms } from '../processes/preloaded-programs.ts';
 import { endInTime } from './end-in-time.ts';
 
@@ -25,5 +25,5 @@ const logDir = mkdtempSync(join(tmpdir(), 'slipway-'));
 const preloaded = new PreloadedPrograms(PARTS, { root, logDir, cacheDir, env });
 const help = spawn(process.execPath, ['dev/start.ts', '--help'], { cwd: root, stdio: 'ignore' });
 const parts = PARTS.map(({ file }) => preloaded.run(file, env)).filter((part) => part !== undefined);
-await endInTime([help, ...parts], PART_MS_MAX, systemClock);
+await endInTime([help, ...parts], PART_MS_MAX, backgroundClock);
 rmSync(logDir, { recursive: true });
