@@ -34,6 +34,9 @@ export class MixedLoad {
   /** Requests that were left out because too many of their kind were under way. */
   omitted = 0;
   #isOver = false;
+  #isPaused = false;
+  /** How long it was paused so far. */
+  #pausedMs = 0;
 
   constructor(kinds: readonly Kind[], ledger: Ledger) {
     this.#kinds = kinds;
@@ -52,13 +55,30 @@ export class MixedLoad {
     }
   }
 
+  /** Sends nothing while `work` is done, which begins after the last answer. Returns what it returns. */
+  async paused<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#isPaused = true;
+    const beganMs = performance.now();
+    try {
+      await this.#answered();
+      return await work();
+    } finally {
+      this.#pausedMs += performance.now() - beganMs;
+      this.#isPaused = false;
+    }
+  }
+
   async #send(): Promise<void> {
     const beganMs = performance.now();
     while (!this.#isOver) {
-      const seconds = (performance.now() - beganMs) / 1_000;
-      for (const kind of this.#kinds) this.#sendDue(kind, seconds);
+      const seconds = (performance.now() - beganMs - this.#pausedMs) / 1_000;
+      if (!this.#isPaused) for (const kind of this.#kinds) this.#sendDue(kind, seconds);
       await delay(TICK_MS);
     }
+    await this.#answered();
+  }
+
+  async #answered(): Promise<void> {
     await Promise.all([...this.#underWay.values()].flatMap((promises) => [...promises]));
   }
 

@@ -11,6 +11,7 @@ export interface SoakOptions {
   everySeconds: number;
   rate: number;
   report: string | undefined;
+  explain: boolean;
   help: boolean;
 }
 
@@ -19,7 +20,14 @@ export function readOptions(args: readonly string[], folder: string): SoakOption
   const option = { type: 'string' } as const;
   const { values } = parseArgs({
     args: [...args],
-    options: { minutes: option, every: option, rate: option, report: option, help: { type: 'boolean' } },
+    options: {
+      minutes: option,
+      every: option,
+      rate: option,
+      report: option,
+      explain: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   });
   const number = (name: 'minutes' | 'every' | 'rate', usual: number, min: number, max: number): number => {
     const value = Number(values[name] ?? usual);
@@ -31,6 +39,7 @@ export function readOptions(args: readonly string[], folder: string): SoakOption
     everySeconds: number('every', 10, 1, 60),
     rate: number('rate', 1, 0.1, 10),
     report: values.report === undefined ? undefined : resolve(folder, values.report),
+    explain: values.explain ?? false,
     help: values.help ?? false,
   };
 }

@@ -6,7 +6,7 @@ import { plot } from './plot.ts';
 import type { Subject } from './sample.ts';
 import { KEPT_LONG } from './sample.ts';
 import type { Soak } from './soak.ts';
-import type { Point, Tolerance, Trend } from './trend.ts';
+import type { Tolerance, Trend } from './trend.ts';
 import { trendOf } from './trend.ts';
 
 /** Plot of a subject, and the growth that its series may have. A subject without a tolerance is not judged. */
@@ -21,8 +21,10 @@ const SHARE = 0.05;
 const UNBOUNDED: Tolerance = { share: 0, least: Infinity };
 const SHOWN: Record<Subject, Shown> = {
   memory: { title: 'Memory (PSS)', unit: 'MiB', tolerance: { share: SHARE, least: 8 } },
-  heap: { title: 'Used heap, least value in two minutes', unit: 'MiB', tolerance: { share: SHARE, least: 3 } },
+  heap: { title: 'Heap that is alive', unit: 'MiB', tolerance: { share: SHARE, least: 3 } },
   descriptors: { title: 'Open descriptors', unit: 'number', tolerance: { share: SHARE, least: 5 } },
+  metrics: { title: 'Series of metrics', unit: 'number', tolerance: { share: SHARE, least: 20 } },
+  values: { title: 'Stored inputs, outputs and chunks', unit: 'MiB', tolerance: { share: SHARE, least: 1 } },
   tables: { title: 'Tables', unit: 'MiB', tolerance: { share: SHARE, least: 1 } },
   indexes: { title: 'Indexes', unit: 'MiB', tolerance: { share: SHARE, least: 1 } },
   rows: { title: 'Rows', unit: 'number', tolerance: { share: SHARE, least: 500 } },
@@ -30,8 +32,6 @@ const SHOWN: Record<Subject, Shown> = {
   latency: { title: 'Latency of requests', unit: 'ms' },
   work: { title: 'Requests, load of the machine, faults', unit: 'number' },
 };
-/** The used heap is a sawtooth. Its least values follow what is alive. */
-const HEAP_WINDOW_MINUTES = 2;
 
 /** A series with its trend. */
 interface Judged {
@@ -48,7 +48,7 @@ export function judge(soak: Soak): Judged[] {
     return Object.entries(lines).map(([name, points]) => ({
       subject: subject as Subject,
       name,
-      trend: trendOf(pointsOf(subject, points), name === KEPT_LONG ? UNBOUNDED : tolerance),
+      trend: trendOf(points, name === KEPT_LONG ? UNBOUNDED : tolerance),
     }));
   });
 }
@@ -76,6 +76,7 @@ export function reportOf(soak: Soak): string {
     '|---|---|',
     ...Object.entries(soak.sent).map(([kind, count]) => `| ${kind} | ${count} |`),
     '',
+    ...(soak.growth === undefined ? [] : [soak.growth, '']),
     ...Object.keys(soak.series).map((subject) => `![${SHOWN[subject as Subject].title}](${subject}.svg)`),
     '',
   ].join('\n');
@@ -88,21 +89,9 @@ export async function writeReport(soak: Soak, folder: string): Promise<void> {
   await writeFile(join(folder, 'soak.json'), JSON.stringify(soak));
   for (const [subject, lines] of Object.entries(soak.series)) {
     const { title, unit } = SHOWN[subject as Subject];
-    const drawn = Object.entries(lines).map(([name, points]) => ({ name, points: pointsOf(subject, points) }));
+    const drawn = Object.entries(lines).map(([name, points]) => ({ name, points }));
     await writeFile(join(folder, `${subject}.svg`), plot(title, unit, drawn));
   }
-}
-
-function pointsOf(subject: string, points: readonly Point[]): Point[] {
-  return subject === 'heap' ? leastOf(points, HEAP_WINDOW_MINUTES) : [...points];
-}
-
-/** Returns the least value of each window. */
-function leastOf(points: readonly Point[], minutes: number): Point[] {
-  const windows = Map.groupBy(points, ({ minute }) => Math.floor(minute / minutes));
-  return [...windows.values()].map((window) =>
-    window.reduce((least, point) => (point.value < least.value ? point : least)),
-  );
 }
 
 function short(value: number): string {

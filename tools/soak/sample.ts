@@ -1,8 +1,10 @@
 /** Samples of a soak: memory, descriptors, tables, indexes, folders. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readMetrics, valueOf } from '@slipway/test/helpers/system/metrics';
+import { readMetrics } from '@slipway/test/helpers/system/metrics';
 import { descendants } from '@slipway/test/helpers/system/process-table';
+import type { Inspectors } from './parts.ts';
+import { askEnvoy } from './parts.ts';
 import type { SoakSystem } from './soak-system.ts';
 
 /** Values by name of the plot and name of the line. */
@@ -11,6 +13,8 @@ export type Subject =
   | 'memory'
   | 'heap'
   | 'descriptors'
+  | 'metrics'
+  | 'values'
   | 'tables'
   | 'indexes'
   | 'rows'
@@ -35,17 +39,12 @@ interface TableRow {
   live: number;
 }
 
-/** Takes one sample, without latencies and work. */
+/** Takes one sample, without heaps, latencies and work. */
 export async function takeSample(
   system: SoakSystem,
   tables: ReadonlySet<string>,
-): Promise<Omit<Sample, 'latency' | 'work'>> {
+): Promise<Omit<Sample, 'heap' | 'latency' | 'work'>> {
   const { memory, descriptors } = readProcesses(system);
-  const heap: Record<string, number> = {};
-  for (const [name, address] of system.metrics) {
-    const metrics = await readMetrics(address);
-    heap[name] = valueOf(metrics, 'nodejs_heap_size_used_bytes') / MIB;
-  }
   const rows = await readTables(system);
   const [long, short] = [true, false].map((isLong) =>
     rows.filter(({ name }) => KEPT_LONG_TABLES.test(name) === isLong),
@@ -57,13 +56,25 @@ export async function takeSample(
   });
   return {
     memory,
-    heap,
     descriptors,
+    metrics: await countMetrics(system),
+    values: await readValues(system),
     tables: of(({ table }) => table / MIB),
     indexes: of(({ indexes }) => indexes / MIB),
     rows: of(({ live }) => live),
     folders: readFolders(system),
   };
+}
+
+/**
+ * Returns what is alive of the heap of each part, in MiB: of a Node process what is left after a collection, of Envoy
+ * what is allocated. A collection stops its process for a tenth of a second.
+ */
+export async function takeHeaps({ edge, folder }: SoakSystem, inspectors: Inspectors): Promise<Record<string, number>> {
+  const heaps: Record<string, number> = {};
+  for (const [name, inspector] of inspectors) heaps[name] = (await inspector.aliveBytes()) / MIB;
+  if (edge) heaps['Envoy'] = (await askEnvoy(join(folder, 'edge'))).allocatedMib;
+  return heaps;
 }
 
 /** Returns the names of the largest tables. */
@@ -85,7 +96,7 @@ function readProcesses(system: SoakSystem): Pick<Sample, 'memory' | 'descriptors
   const groups: [name: string, pids: number[]][] = [
     ['core', [system.cores[0]!.pid]],
     ...system.facades.map(({ name, pid }): [string, number[]] => [name, [pid]]),
-    ...(system.edge ? [['edge with Envoy', allOf(system.edge.pid)] as [string, number[]]] : []),
+    ...edgeGroups(system),
     ['agent', [agent!.pid]],
     ['workers', workers],
     ['PostgreSQL', allOf(system.database.pid)],
@@ -96,6 +107,16 @@ function readProcesses(system: SoakSystem): Pick<Sample, 'memory' | 'descriptors
     memory: Object.fromEntries(groups.map(([name, pids]) => [name, sum(pids, pssMib)])),
     descriptors: Object.fromEntries(groups.map(([name, pids]) => [name, sum(pids, descriptorsOf)])),
   };
+}
+
+/** The edge is a Node process that supervises an Envoy. */
+function edgeGroups({ edge }: SoakSystem): [name: string, pids: number[]][] {
+  if (!edge) return [];
+  const { pid } = edge;
+  return [
+    ['edge', [pid]],
+    ['Envoy', allOf(pid).filter((each) => each !== pid)],
+  ];
 }
 
 function allOf(pid: number): number[] {
@@ -124,6 +145,23 @@ async function readTables({ sql }: SoakSystem): Promise<TableRow[]> {
     SELECT relname AS name, pg_table_size(relid)::float8 AS table, pg_indexes_size(relid)::float8 AS indexes,
       n_live_tup::float8 AS live
     FROM pg_stat_user_tables`;
+}
+
+/** Returns the number of series that each part serves, as Prometheus would read them. */
+async function countMetrics({ metrics }: SoakSystem): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const [name, address] of metrics)
+    counts[name] = [...(await readMetrics(address)).values()].reduce((sum, { samples }) => sum + samples.length, 0);
+  return counts;
+}
+
+/** Returns the stored bytes of the large values that are alive, in MiB. A table's file also has what vacuum freed. */
+async function readValues({ sql }: SoakSystem): Promise<Record<string, number>> {
+  const [row] = await sql<{ inputs: number; outputs: number; chunks: number }[]>`
+    SELECT (SELECT coalesce(sum(pg_column_size(input)), 0) FROM job_input)::float8 AS inputs,
+      (SELECT coalesce(sum(pg_column_size(output)), 0) FROM job_output)::float8 AS outputs,
+      (SELECT coalesce(sum(pg_column_size(output)), 0) FROM job_chunk)::float8 AS chunks`;
+  return Object.fromEntries(Object.entries(row!).map(([name, bytes]) => [name, bytes / MIB]));
 }
 
 function readFolders({ folder }: SoakSystem): Record<string, number> {

@@ -10,8 +10,9 @@ import { startProcesses } from '@slipway/test/helpers/system/processes';
 import type { PublicJson } from '@slipway/test/helpers/system/public-api';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import type { Test } from 'tap';
+import { INSPECTED } from './parts.ts';
 
-const METRICS = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
+const WATCHED = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0', ...INSPECTED };
 const WEBHOOK_MS_MAX = 60_000;
 
 export type SoakSystem = Awaited<ReturnType<typeof startSoakSystem>>;
@@ -21,8 +22,8 @@ export async function startSoakSystem(t: Test, { isEdge, isPython }: { isEdge: b
   const slipway = await startProcesses(t, {
     facades: 2,
     edge: isEdge,
-    env: METRICS,
-    agentEnv: { SLIPWAY_CPU_SLOTS: '16', ...METRICS },
+    env: WATCHED,
+    agentEnv: { SLIPWAY_CPU_SLOTS: '16', ...WATCHED },
   });
   const js = jsHandler('all.js');
   const create = (command: string[], fields: Partial<Endpoint> = {}, workersMax = 2) =>

@@ -6,13 +6,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ProcessLog } from '@slipway/dev/processes/process-log';
 import { endpointJobs } from '@slipway/test/helpers/system/endpoint-jobs';
 import type { Test } from 'tap';
+import type { Inventory } from './growth.ts';
+import { growthBetween, takeInventory } from './growth.ts';
 import { jobClient } from './job-client.ts';
 import { otherKinds, queuedKinds, waitingKinds } from './kinds.ts';
 import { Ledger } from './ledger.ts';
 import { MixedLoad } from './load.ts';
 import type { SoakOptions } from './options.ts';
+import type { Inspectors } from './parts.ts';
+import { inspectorsOf } from './parts.ts';
 import type { Subject } from './sample.ts';
-import { largestTables, takeSample } from './sample.ts';
+import { largestTables, takeHeaps, takeSample } from './sample.ts';
 import type { SoakSystem } from './soak-system.ts';
 import { startSoakSystem } from './soak-system.ts';
 import type { Point } from './trend.ts';
@@ -20,6 +24,8 @@ import type { Point } from './trend.ts';
 const MS_PER_MINUTE = 60_000;
 /** Tables are chosen by size at this share of the time. */
 const TABLES_CHOSEN_AT = 0.05;
+/** Heaps are collected and measured at this share of the time, again and again. */
+const HEAPS_EACH = 1 / 15;
 
 /** Result of a soak. */
 export interface Soak {
@@ -31,6 +37,8 @@ export interface Soak {
   omitted: number;
   acceptedJobs: number;
   faults: string[];
+  /** With `explain`: what is alive at the end, and was not in the middle. */
+  growth?: string;
 }
 
 /** Starts a system, loads it, and returns what was measured. Says each minute where it stands. */
@@ -49,11 +57,16 @@ export async function soak(
     perSecond: kind.perSecond * options.rate,
   }));
   const load = new MixedLoad(kinds, ledger);
-  const series = await load.during(() => sampleAll(system, load, ledger, options, say));
+  const inspectors = await inspectorsOf(
+    t,
+    system.folder,
+    [...system.cores, ...system.facades, ...system.agents].map(({ name }) => name),
+  );
+  const measured = await load.during(() => sampleAll({ system, load, ledger, inspectors }, options, say));
   await checkEnds(system, ledger);
   return {
     minutes: options.minutes,
-    series,
+    ...measured,
     sent: Object.fromEntries(load.sent),
     omitted: load.omitted,
     acceptedJobs: ledger.size,
@@ -61,18 +74,26 @@ export async function soak(
   };
 }
 
+interface Running {
+  system: SoakSystem;
+  load: MixedLoad;
+  ledger: Ledger;
+  inspectors: Inspectors;
+}
+
 async function sampleAll(
-  system: SoakSystem,
-  load: MixedLoad,
-  ledger: Ledger,
-  { minutes, everySeconds }: SoakOptions,
+  { system, load, ledger, inspectors }: Running,
+  { minutes, everySeconds, explain }: SoakOptions,
   say: (text: string) => void,
-): Promise<Soak['series']> {
+): Promise<Pick<Soak, 'series' | 'growth'>> {
   const series = {} as Soak['series'];
   const beganMs = performance.now();
   const minute = (): number => (performance.now() - beganMs) / MS_PER_MINUTE;
   let tables = new Set<string>();
   let said = 0;
+  let heapsAt = 0;
+  let middle: Inventory | undefined;
+  const inventory = (): Promise<Inventory> => load.paused(() => takeInventory(system, inspectors));
   for (let number = 1; minute() < minutes; number += 1) {
     await delay(Math.max(0, number * everySeconds * 1_000 - (performance.now() - beganMs)));
     const at = minute();
@@ -81,12 +102,15 @@ async function sampleAll(
     const { count, p50Ms, p99Ms } = load.takeLatencies();
     const sample = {
       ...(await takeSample(system, tables)),
+      heap: at >= heapsAt ? await takeHeaps(system, inspectors) : {},
       latency: { p50: p50Ms, p99: p99Ms },
       work: { 'requests/s': count / everySeconds, 'load of the machine': loadavg()[0]!, faults: ledger.faultCount },
     };
     for (const [subject, values] of Object.entries(sample) as [Subject, Record<string, number>][])
       for (const [name, value] of Object.entries(values))
         ((series[subject] ??= {})[name] ??= []).push({ minute: at, value });
+    if (at >= heapsAt) heapsAt = at + minutes * HEAPS_EACH;
+    if (explain && at >= minutes / 2) middle ??= await inventory();
     if (Math.floor(at) <= said) continue;
     said = Math.floor(at);
     say(
@@ -95,7 +119,8 @@ async function sampleAll(
         `tables ${sample.tables['all']?.toFixed(0)} MiB, ${ledger.faultCount} faults`,
     );
   }
-  return series;
+  if (!middle) return { series };
+  return { series, growth: growthBetween(middle, await inventory()) };
 }
 
 /** Rotates logs as the launcher does while processes run. */

@@ -71,6 +71,25 @@ t.test('a load ends with the work beside it, also if that fails', async (t) => {
   t.equal(answered, sent, 'its last answers have come');
 });
 
+t.test('a paused load sends nothing, and does not catch up afterwards', async (t) => {
+  let sent = 0;
+  const send = async (): Promise<void> => void (sent += 1);
+  const load = new MixedLoad([{ name: 'rare', perSecond: 20, send }], new Ledger());
+  await load.during(async () => {
+    await waitFor('a request', () => sent > 0);
+    const pauseMs = await load.paused(async () => {
+      const [before, beganMs] = [sent, performance.now()];
+      await waitFor('many more that would be due', () => performance.now() - beganMs > 1_000);
+      t.equal(sent, before);
+      return performance.now() - beganMs;
+    });
+    const [before, beganMs] = [sent, performance.now()];
+    await waitFor('the next one', () => sent > before);
+    const due = ((performance.now() - beganMs) / 1_000) * 20;
+    t.ok(sent - before <= due + 1, `${sent - before} of ${due.toFixed(1)} after ${pauseMs.toFixed(0)} ms`);
+  });
+});
+
 t.test('the ledger reports jobs without an end, and with two', async (t) => {
   const ledger = new Ledger();
   for (const id of ['one', 'two', 'three']) ledger.accepted(id, 'endpoint', 'run');
@@ -103,7 +122,14 @@ t.test('a plot has a line and a name for each series, and a unit', async (t) => 
 });
 
 t.test('options', async (t) => {
-  t.same(readOptions([], '/x'), { minutes: 60, everySeconds: 10, rate: 1, report: undefined, help: false });
+  t.same(readOptions([], '/x'), {
+    minutes: 60,
+    everySeconds: 10,
+    rate: 1,
+    report: undefined,
+    explain: false,
+    help: false,
+  });
   t.equal(readOptions(['--report', 'out'], '/x').report, '/x/out');
   t.throws(() => readOptions(['--minutes', '0'], '/x'), { message: /--minutes must be a number from 0.1 to 1440/ });
   t.throws(() => readOptions(['--rate', 'fast'], '/x'), { message: /--rate must be/ });

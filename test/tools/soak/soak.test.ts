@@ -6,7 +6,7 @@ import t from 'tap';
 import { skipWithoutEnvoy } from '../../helpers/system/edge.ts';
 import { skipWithoutPython } from '../../helpers/system/handlers.ts';
 
-const OPTIONS = { minutes: 0.15, everySeconds: 3, rate: 1, report: undefined, help: false };
+const OPTIONS = { minutes: 0.15, everySeconds: 3, rate: 1, report: undefined, explain: false, help: false };
 t.setTimeout(600_000);
 
 const skip = skipWithoutEnvoy() || skipWithoutPython('new');
