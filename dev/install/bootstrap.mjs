@@ -45,7 +45,7 @@ const COMMANDS = {
   kube: { file: 'tools/kube/main.ts', development: true, help: 'tools/kube/help.txt' },
   fleet: { file: 'test/fleet/main.ts', development: true },
   'gpu-check': { file: 'test/gpu/gpu-check.ts', development: true },
-  chaos: { file: 'test/kill/chaos-main.ts', development: true },
+  chaos: { file: 'test/kill/chaos/main.ts', development: true },
   soak: { file: 'tools/soak/main.ts', development: true, help: 'tools/soak/help.txt' },
   sim: { file: 'test/sim/main.ts', development: true, help: 'test/sim/help.txt' },
 };

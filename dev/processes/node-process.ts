@@ -29,6 +29,8 @@ export interface NodeProcessOptions {
   root: string;
   /** Path relative to the root. Without an ending: a module of ours, `.ts`, or `.js` in published packages. */
   file: string;
+  /** Command that runs Node where the process belongs, such as in a network namespace. Default: none. */
+  inside?: readonly string[] | undefined;
   /** Arguments of the program. Default: none. */
   args?: readonly string[];
   logDir: string;
@@ -49,6 +51,7 @@ export interface NodeProcessOptions {
 const READY_MS_MAX = 60_000;
 
 export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessage> {
+  const [execPath, ...execArgv] = [...(options.inside ?? []), process.execPath, ...NODE_FLAGS];
   return {
     name: options.name,
     log: new ProcessLog(join(options.logDir, `${options.name}.log`)),
@@ -58,8 +61,8 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
       fork(programFile(options), options.args ?? [], {
         cwd: options.root,
         detached: true,
-        execPath: process.execPath,
-        execArgv: [...NODE_FLAGS],
+        execPath: execPath!,
+        execArgv,
         env: {
           ...NODE_ENVIRONMENT,
           ...(options.cacheDir === undefined ? {} : { NODE_COMPILE_CACHE: options.cacheDir }),

@@ -39,15 +39,16 @@ let podman: Promise<TestPodman> | undefined;
 
 /**
  * Starts the Podman of this file's process, with the base image. `ownImages` is for tests that add and remove images,
- * which must not exist at the start.
+ * which must not exist at the start. `inside` is a command that runs its service elsewhere, such as in a network
+ * namespace.
  */
-export function startPodman({ ownImages = false } = {}): Promise<TestPodman> {
+export function startPodman({ ownImages = false, inside = [] as readonly string[] } = {}): Promise<TestPodman> {
   requireDeclared('alone');
-  podman ??= start(ownImages);
+  podman ??= start(ownImages, inside);
   return podman;
 }
 
-async function start(ownImages: boolean): Promise<TestPodman> {
+async function start(ownImages: boolean, inside: readonly string[]): Promise<TestPodman> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-podman-'));
   const path = (name: string): string => join(folder, name);
   const shared = ownImages ? undefined : await runImages((store) => makeRunImages(folder, store));
@@ -84,7 +85,9 @@ async function start(ownImages: boolean): Promise<TestPodman> {
     },
     startService: async () => {
       // conmon leaves a file in its working directory when a container ran out of memory.
-      service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], {
+      const words = ['podman', 'system', 'service', '--time=0', `unix://${path('podman.sock')}`];
+      const [program = '', ...args] = [...inside, ...words];
+      service = spawn(program, args, {
         cwd: folder,
         env,
         stdio: 'ignore',

@@ -9,8 +9,8 @@ export type CutKind = 'RESET' | 'END';
 
 export type CuttingProxy = Awaited<ReturnType<typeof cuttingProxy>>;
 
-/** Starts a proxy before `target`. It ends with the test. */
-export async function cuttingProxy(t: Test, target: { host: string; port: number }) {
+/** Starts a proxy before `target`, at an address of this host. It ends with the test. */
+export async function cuttingProxy(t: Test, target: { host: string; port: number }, address = '127.0.0.1') {
   const open = new Set<[Socket, Socket]>();
   /** Cuts planned for new connections: each happens after `bytes` bytes from the server. */
   const planned: { bytes: number; kind: CutKind }[] = [];
@@ -60,7 +60,7 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
     });
     if (plan?.bytes === 0) cutPair(pair, plan.kind);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, address);
   await once(server, 'listening');
   t.teardown(() => {
     for (const pair of open) for (const socket of pair) socket.destroy();

@@ -1,12 +1,12 @@
 /**
- * Loaded into a process before its program: finds slipway.test at this host, and fails as a name server that does not
- * answer while the file of SLIPWAY_TEST_NAMES_FAIL exists.
+ * Loaded into a process before its program: finds slipway.test at SLIPWAY_TEST_NAMED, and fails as a name server that
+ * does not answer while the file of SLIPWAY_TEST_NAMES_FAIL exists.
  */
 'use strict';
 const dns = require('node:dns');
 const { existsSync } = require('node:fs');
 
-const file = process.env.SLIPWAY_TEST_NAMES_FAIL;
+const { SLIPWAY_TEST_NAMES_FAIL: file, SLIPWAY_TEST_NAMED: address } = process.env;
 const { lookup } = dns;
 const lookupPromise = dns.promises.lookup;
 
@@ -18,10 +18,10 @@ function failure() {
 dns.lookup = (name, ...given) => {
   if (name !== 'slipway.test') return lookup(name, ...given);
   if (existsSync(file)) return void setImmediate(() => given.at(-1)(failure()));
-  return lookup('127.0.0.1', ...given);
+  return lookup(address, ...given);
 };
 dns.promises.lookup = async (name, ...given) => {
   if (name !== 'slipway.test') return lookupPromise(name, ...given);
   if (existsSync(file)) throw failure();
-  return lookupPromise('127.0.0.1', ...given);
+  return lookupPromise(address, ...given);
 };

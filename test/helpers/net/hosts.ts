@@ -17,6 +17,8 @@ const TEST_HOST = 254;
 export interface Host {
   name: string;
   address: string;
+  /** Address of the test in their network. */
+  testAddress: string;
   /** Command that runs the words behind it on the host. */
   inside: readonly string[];
   /** Cuts the host's link: packets are dropped, and no connection is closed. */
@@ -72,6 +74,7 @@ export async function startHosts(t: Test, names: readonly string[]): Promise<Hos
     run(...words, 'ip', 'link', 'set', 'lo', 'up');
     lay('eth0', number, words, pids[index]!);
     const cable = (state: 'up' | 'down'): void => run(...ofSwitch, 'ip', 'link', 'set', `port${number}`, state);
-    return { name, address: addressOf(number), inside: words, pull: () => cable('down'), plug: () => cable('up') };
+    const addresses = { address: addressOf(number), testAddress: addressOf(TEST_HOST) };
+    return { name, ...addresses, inside: words, pull: () => cable('down'), plug: () => cable('up') };
   });
 }

@@ -35,8 +35,12 @@ export interface ProcessOptions {
   agents?: number;
   /** More variables for cores and the facade. */
   env?: Record<string, string>;
-  /** More variables for the agents. Default: no containers. */
-  agentEnv?: Record<string, string>;
+  /** More variables for the agents, or for each by its number from 1. Default: no containers. */
+  agentEnv?: Record<string, string> | ((number: number) => Record<string, string>);
+  /** Address on which cores listen. Default: one that only this host reaches. */
+  host?: string;
+  /** Returns a command that runs a process (`agent-1`) on another host. `undefined`: on this one. */
+  inside?(name: string): readonly string[] | undefined;
   /** Returns the folder of the release that a process (`core-1`) runs, at each start. `undefined`: this release. */
   release?(name: string): string | undefined;
   /** Returns the address at which cores reach the database, for instance through a proxy. Default: `url` itself. */
@@ -45,7 +49,7 @@ export interface ProcessOptions {
   databaseUrls?: readonly string[];
   /** True: clients reach the facades through the real Envoy. Default false. */
   edge?: boolean;
-  /** True: all parts find each other by names, which `failNames` lets fail. Default false: by addresses. */
+  /** True: all parts find each other and the database by names, which `failNames` lets fail. Default false: by addresses. */
   names?: boolean;
 }
 
@@ -67,7 +71,8 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   };
   watch(database);
   const failing = join(folder, 'names-fail');
-  const named = (text: string): string => (options.names ? text.replaceAll('127.0.0.1', NAME) : text);
+  const host = options.host ?? '127.0.0.1';
+  const named = (text: string): string => (options.names ? text.replaceAll(host, NAME) : text);
   const databaseUrl = named((await options.databaseUrl?.(server.url())) ?? server.url());
   t.teardown(async () => {
     if (!t.passing()) for (const child of children) t.comment(`${child.name}: ${child.tail}`);
@@ -81,10 +86,15 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
         name,
         root: options.release?.(name) ?? root,
         file,
+        inside: options.inside?.(name),
         logDir: folder,
         env: () => ({
           ...process.env,
-          ...(options.names && { NODE_OPTIONS: `--require=${FAILING_NAMES}`, SLIPWAY_TEST_NAMES_FAIL: failing }),
+          ...(options.names && {
+            NODE_OPTIONS: `--require=${FAILING_NAMES}`,
+            SLIPWAY_TEST_NAMES_FAIL: failing,
+            SLIPWAY_TEST_NAMED: host,
+          }),
           ...env(),
         }),
       });
@@ -102,7 +112,8 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   for (let i = 0; i < (options.cores ?? 1); i += 1) {
     const { child, ready } = await run(`core-${i + 1}`, 'core/main.ts', () => ({
       SLIPWAY_DATABASE_URL: options.databaseUrls?.[i] ?? databaseUrl,
-      SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0',
+      SLIPWAY_CORE_LISTEN: addresses[i] ?? `${host}:0`,
+      ...(options.host !== undefined && { SLIPWAY_CORE_PLAINTEXT: 'true' }),
       SLIPWAY_ROOT_KEY: rootKey,
       SLIPWAY_SECRET_KEY: secretKey,
       SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
@@ -166,7 +177,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
       SLIPWAY_WORKER_USER: 'same',
       SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
       SLIPWAY_AGENT_CONTAINERS: 'none',
-      ...options.agentEnv,
+      ...(typeof options.agentEnv === 'function' ? options.agentEnv(i + 1) : options.agentEnv),
     }));
     agents.push(child);
   }
