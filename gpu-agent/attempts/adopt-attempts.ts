@@ -60,13 +60,15 @@ export function dropAllAttempts(last: LastRun, runLog: RunLog): void {
   for (const key of last.chunks.keys()) runLog.forgetAttempt(key);
 }
 
-function specOf({ image, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer }: WorkerRecord): WorkerSpec {
+function specOf(record: WorkerRecord): WorkerSpec {
+  const { image, gpuUuids, concurrency, version, initTimeoutSeconds, memoryGb, httpServer } = record;
   return WorkerSpec.fromPartial({
     imageName: image,
     gpuUuids: [...gpuUuids],
     concurrency,
     version,
     initTimeoutSeconds,
+    ...(memoryGb !== undefined && { memoryGb }),
     ...(httpServer && { httpServer }),
   });
 }

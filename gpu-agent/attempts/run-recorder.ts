@@ -107,7 +107,7 @@ function attemptRecord({ ref, chunkNumber, yielded, begun, leftOut, missed, last
 }
 
 function workerRecord({ endpointId, token, spec, sdk, asked, refresh, state, memory }: Worker): WorkerRecord {
-  const { imageName, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer } = spec;
+  const { imageName, gpuUuids, concurrency, version, initTimeoutSeconds, memoryGb, httpServer } = spec;
   return {
     endpointId,
     token,
@@ -116,6 +116,7 @@ function workerRecord({ endpointId, token, spec, sdk, asked, refresh, state, mem
     concurrency,
     version,
     initTimeoutSeconds,
+    memoryGb,
     ...(httpServer && { httpServer }),
     sdk: sdk.version,
     asked,

@@ -33,6 +33,8 @@ export interface WorkerRecord {
   concurrency: number;
   version: number;
   initTimeoutSeconds: number;
+  /** Its memory limit in GB. Absent in a record of an earlier release. */
+  memoryGb?: number;
   httpServer?: { port: number; healthPort: number; healthPath: string };
   /** Version of its SDK; empty until the worker reported it. */
   sdk: string;

@@ -100,7 +100,7 @@ export class ContainerWorkload implements RunningWorkload {
     const { State: state } = await container.inspect();
     if (!OVER.has(state.Status)) return false;
     this.#take(await readLog(container).catch(() => Buffer.alloc(0)));
-    this.#end(exitOf(state, undefined));
+    this.#end(exitOf(state, await killsInKernelLog(container.id, state.ExitCode)));
     return true;
   }
 
@@ -256,9 +256,7 @@ export class ContainerWorkload implements RunningWorkload {
       if (this.#released) return;
       if (state === undefined) return this.#end(GONE);
       if (state !== 'runs')
-        return this.#end(
-          exitOf(state, oomKills ?? (state.ExitCode === 0 ? 0 : await killsInKernelLog(this.#container!.id))),
-        );
+        return this.#end(exitOf(state, oomKills ?? (await killsInKernelLog(this.#container!.id, state.ExitCode))));
       await this.#reattach();
     }
   }

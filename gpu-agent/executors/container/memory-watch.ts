@@ -52,9 +52,10 @@ export class MemoryWatch {
 /**
  * Returns how many lines of the kernel's log report that it ended a process of this container because of its memory.
  * `undefined` if there are none, or if this user may not read the log. No lines are no proof: the kernel writes at most
- * ten in five seconds.
+ * ten in five seconds. 0 without a look at the log if the container has succeeded.
  */
-export async function killsInKernelLog(containerId: string): Promise<number | undefined> {
+export async function killsInKernelLog(containerId: string, exitCode?: number): Promise<number | undefined> {
+  if (exitCode === 0) return 0;
   const log = await hostPrograms.run('dmesg', []).catch(() => '');
   const lines = log.split('\n').filter((line) => line.includes('oom-kill:') && line.includes(containerId));
   return lines.length || undefined;
