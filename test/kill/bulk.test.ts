@@ -62,8 +62,8 @@ async function askUnderKill(jobs: EndpointJobs, path: string, table: Locked = 'j
 }
 
 /**
- * Sends all requests of an operation. The first defines the jobs, and is answered; each further one is sent under a kill.
- * `between` runs after the first.
+ * Sends all requests of an operation. The first defines the jobs, and is answered; each further one is sent under a
+ * kill. `between` runs after the first.
  */
 async function allPages(jobs: EndpointJobs, path: string, between?: () => Promise<unknown>): Promise<void> {
   let { json: answer } = await jobs.call('POST', `${path}?limit=1`);

@@ -49,7 +49,7 @@ export interface ProcessOptions {
   databaseUrls?: readonly string[];
   /** True: clients reach the facades through the real Envoy. Default false. */
   edge?: boolean;
-  /** True: all parts find each other and the database by names, which `failNames` lets fail. Default false: by addresses. */
+  /** True: all parts and the database are found by names, which `failNames` lets fail. Default false: by addresses. */
   names?: boolean;
 }
 

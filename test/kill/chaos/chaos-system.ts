@@ -1,6 +1,6 @@
 /**
- * The system of `npm run chaos`: two cores, two facades behind Envoy, three agents with network namespaces of their own,
- * Podman in the namespace of the first, and PostgreSQL with a standby that Patroni keeps.
+ * The system of `npm run chaos`: two cores, two facades behind Envoy, three agents with network namespaces of their
+ * own, Podman in the namespace of the first, and PostgreSQL with a standby that Patroni keeps.
  */
 import { existsSync } from 'node:fs';
 import postgres from 'postgres';
