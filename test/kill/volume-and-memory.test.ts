@@ -33,7 +33,7 @@ t.setTimeout(600_000);
 t.test('volumes and memory under kills', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();
   const image = 'localhost/volume:1';
-  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/volume.py'), image);
+  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/mark.py'), image);
   const slipway = await startProcesses(t, {
     env: LONG_LEASE,
     agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1' },
@@ -58,12 +58,12 @@ t.test('volumes and memory under kills', { skip: podmanSkip || skipWithoutPython
     const ids: string[] = [];
     const step = async (): Promise<void> => {
       const numbers = Array.from({ length: STEP }, (_, place) => ids.length + place);
-      ids.push(...(await Promise.all(numbers.map((number) => jobs.run({ number, pause: 0.2 })))));
+      ids.push(...(await Promise.all(numbers.map((number) => jobs.run({ number, volume: true, pause: 0.2 })))));
       const next = ids.length - STEP / 2;
       await waitFor('half of them to end', async () => isEnded(await jobs.look(ids[next]!)), ENDED_MS_MAX);
     };
     await step();
-    const running = await jobs.run({ number: ids.length, pause: 2 });
+    const running = await jobs.run({ number: ids.length, volume: true, pause: 2 });
     ids.push(running);
     const name = await waitFor('it to run', async () => {
       const { status } = await jobs.look(running);

@@ -109,7 +109,7 @@ function readProcesses(system: SoakSystem): Pick<Sample, 'memory' | 'descriptors
   };
 }
 
-/** The edge is a Node process that supervises an Envoy. */
+/** Returns the processes of the edge: a Node process that supervises an Envoy, and that. */
 function edgeGroups({ edge }: SoakSystem): [name: string, pids: number[]][] {
   if (!edge) return [];
   const { pid } = edge;

@@ -11,7 +11,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 const MIB = 2 ** 20;
 /** Keeps 5,000 objects for each line that it gets, and makes ten times as many that it does not keep. */
 const LEAKING = `
-  class Leak { text = Math.random().toString(); }
+  class Leak { text = String(performance.now()); }
   class Garbage extends Leak {}
   const kept = [];
   process.stdin.on('data', () => {
