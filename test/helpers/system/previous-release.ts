@@ -30,8 +30,7 @@ export async function previousRelease(): Promise<string> {
   await mkdir(made, { recursive: true });
   await run('sh', ['-c', 'git archive "$1" | tar -x -C "$2"', 'sh', PREVIOUS_COMMIT, made], { cwd: root });
   if (await samePackages(made)) await run('cp', ['-al', join(root, 'node_modules'), join(made, 'node_modules')]);
-  // Its own `prepare` patches the driver and builds GraphQL and the console.
-  else await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: made });
+  else await install(made);
   // The pages of the console, which a facade reads at its start. Nothing here looks at them.
   const pages = join(made, 'facades/console/.built');
   if (!existsSync(pages)) await cp(join(root, 'facades/console/.built'), pages, { recursive: true });
@@ -41,6 +40,15 @@ export async function previousRelease(): Promise<string> {
     await rm(made, { recursive: true });
   });
   return folder;
+}
+
+/**
+ * Installs what the release runs with, and patches its driver. Its install scripts would also build its GraphQL, which
+ * nothing here asks, and its console.
+ */
+async function install(folder: string): Promise<void> {
+  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+  await run(process.execPath, ['dev/install/patch-packages.ts'], { cwd: folder });
 }
 
 interface LockFile {
