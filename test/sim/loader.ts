@@ -1,20 +1,24 @@
 /**
- * Loads core for a simulation: webhooks go to the simulated receiver, and a planted bug is patched into the source as
- * it is loaded. Nothing else of core is replaced.
+ * Loads Slipway for a simulation: webhooks go to the simulated receiver, health checks to simulated workers, and a
+ * planted bug is patched into the source as it is loaded. Nothing else is replaced.
  */
 import { registerHooks } from 'node:module';
-import type { Patch } from './planted.ts';
+import type { Patch } from './planted-bug.ts';
 
-/** Loads core's modules for the simulation. Must be called before core is imported. */
+/** Modules that take another HTTP client, by the end of their path. */
+const HTTP_CLIENTS: Readonly<Record<string, string>> = {
+  '/core/singleton-tasks/webhook-caller.ts': './parts/webhook-receiver.ts',
+  '/gpu-agent/workloads/http/ask-health.ts': './balancing/worker-http.ts',
+  '/gpu-agent/workloads/http/single-use.ts': './balancing/worker-http.ts',
+};
+
+/** Loads the modules for the simulation. Must be called before they are imported. */
 export function loadForSimulation(patches: readonly Patch[] = []): void {
   registerHooks({
     resolve(specifier, context, next) {
-      if (
-        specifier === '@slipway/kit/net/node-http' &&
-        context.parentURL?.endsWith('/core/singleton-tasks/webhook-caller.ts')
-      )
-        return { url: new URL('./parts/webhook-receiver.ts', import.meta.url).href, shortCircuit: true };
-      return next(specifier, context);
+      const [, client] = Object.entries(HTTP_CLIENTS).find(([path]) => context.parentURL?.endsWith(path)) ?? [];
+      if (specifier !== '@slipway/kit/net/node-http' || client === undefined) return next(specifier, context);
+      return { url: new URL(client, import.meta.url).href, shortCircuit: true };
     },
     load(url, context, next) {
       const loaded = next(url, context);

@@ -1,30 +1,11 @@
 /** Bugs that are planted to prove that the simulation finds them. */
-
-/** A change of a source file, as it is loaded. */
-export interface Patch {
-  /** Path in the project. */
-  file: string;
-  /** Text that must be there exactly once. */
-  find: string;
-  put: string;
-}
-
-interface PlantedBug {
-  name: string;
-  patches: readonly Patch[];
-  /** Seeds within which it must be found. 0: the simulation does not find it yet (README.md). */
-  seeds: number;
-  /** It is looked for with a slow database in place of faults. Default: false. */
-  slow?: boolean;
-}
-
-/** Makes a bug of one patch. */
-function bug(name: string, seeds: number, file: string, find: string, put: string): PlantedBug {
-  return { name, seeds, patches: [{ file, find, put }] };
-}
+import type { PlantedBug } from './planted-bug.ts';
+import { bug } from './planted-bug.ts';
+import { PLANTED_IN_EARLY_RUNS } from './planted-early-runs.ts';
 
 /** All planted bugs. The given number of seeds, with 60 clients each, must find each. */
 export const PLANTED: readonly PlantedBug[] = [
+  ...PLANTED_IN_EARLY_RUNS,
   bug(
     'attempt fence dropped',
     3,
@@ -34,7 +15,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'outcome of another machine accepted',
-    0,
+    10,
     'core/store/jobs/outcome-store.ts',
     'AND j.machine_id = g.machine_id\n          AND ${isRunning',
     'AND ${isRunning',
@@ -79,6 +60,51 @@ export const PLANTED: readonly PlantedBug[] = [
     'core/store/machines/machine-store.ts',
     'UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int',
     'UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS / 10}::int',
+  ),
+  bug(
+    'dead lease extended',
+    3,
+    'gpu-agent/session/lease.ts',
+    'this.#heldFromMs = undefined;\n    this.#onExpired();',
+    'this.#heldFromMs = undefined;',
+  ),
+  bug(
+    'claim sent after its stop',
+    5,
+    'core/dispatch/session/session.ts',
+    'if (workerId === undefined) this.#workers?.fenceClaims(key.endpointId);',
+    '',
+  ),
+  bug(
+    'prefetch not returned',
+    5,
+    'gpu-agent/attempts/attempt-watch.ts',
+    'if (waitedMs > AHEAD_WAIT_MS_MAX)',
+    'if (waitedMs > Infinity)',
+  ),
+  // Core remembers what it has sent, in place of what the facade says that it has.
+  {
+    name: 'stale endpoint snapshot',
+    seeds: 3,
+    patches: [
+      {
+        file: 'core/rpc/machines/backend-stream.ts',
+        find: 'reportedVersion: version, has: version });',
+        put: 'reportedVersion: version });',
+      },
+      {
+        file: 'core/rpc/machines/backend-stream.ts',
+        find: 'if (!current || version === current.version) return;',
+        put: 'if (!current || watched.has === current.version) return;',
+      },
+    ],
+  },
+  bug(
+    'ended worker kept in an endpoint snapshot',
+    3,
+    'facades/activator/endpoint-workers.ts',
+    'if (listed.has(worker.id)) continue;',
+    'continue;',
   ),
   bug(
     'counters updated twice',
@@ -176,60 +202,6 @@ export const PLANTED: readonly PlantedBug[] = [
       )
       INSERT INTO job_chunk`,
   ),
-  bug(
-    'early run acknowledged before its commit',
-    10,
-    'core/jobs/record/end-early-runs.ts',
-    "if (this.#batcher.waiting < WAITING_MAX) run.step = 'ending';",
-    `run.step = 'ending';
-    run.answer.resolve({ id: run.job.id, endpointId: run.job.endpointId, state: 'COMPLETED', output: entry.output,
-      error: undefined, attempt: 1, retries: 0, workerId: run.slot.workerId, submittedAtMs: 0, finishedAtMs: 0,
-      delayMs: 0, executionMs: 0 });`,
-  ),
-  bug(
-    'submission that is sent again runs early',
-    10,
-    'core/jobs/submit/prepare-job.ts',
-    "submission.isFirstSend === true && kind === 'SYNC'",
-    "kind === 'SYNC'",
-  ),
-  bug(
-    'write of an early run given up when the disk is full',
-    0,
-    'core/jobs/record/end-early-runs.ts',
-    'forMs: Infinity',
-    'forMs: 0',
-  ),
-  bug(
-    'early run begun twice',
-    10,
-    'core/jobs/submit/submit-job.ts',
-    'const run = early.find(job) ?? (mayRunEarly ? batch.runEarly(job) : undefined);',
-    'const run = mayRunEarly ? batch.runEarly(job) : undefined;',
-  ),
-  {
-    name: 'row of an early run overwrites an outcome',
-    seeds: 0,
-    patches: [
-      {
-        file: 'core/store/jobs/ended-rows.ts',
-        find: 'FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING',
-        put: `FROM given g ON CONFLICT (endpoint_id, id) DO UPDATE SET state = excluded.state, attempt = excluded.attempt,
-          machine_id = excluded.machine_id, worker_id = excluded.worker_id, finished_at = excluded.finished_at`,
-      },
-      {
-        file: 'core/store/jobs/ended-rows.ts',
-        find: 'substring(${input.blob}::bytea FROM input_start FOR input_length) FROM written',
-        put: 'substring(${input.blob}::bytea FROM input_start FOR input_length) FROM written ON CONFLICT DO NOTHING',
-      },
-      {
-        file: 'core/store/jobs/ended-rows.ts',
-        find: 'substring(${output.blob}::bytea FROM output_start FOR output_length) FROM written',
-        put: `substring(\${output.blob}::bytea FROM output_start FOR output_length) FROM written
-          ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = NULL`,
-      },
-    ],
-  },
   {
     name: 'hello of a connection that its agent has left',
     seeds: 5,
@@ -247,13 +219,6 @@ export const PLANTED: readonly PlantedBug[] = [
       },
     ],
   },
-  bug(
-    'outcome of an early run does not wait for its row',
-    10,
-    'core/jobs/record/end-early-runs.ts',
-    'return early.store(run).then(record);',
-    'return record();',
-  ),
   {
     name: 'recorded outcomes of a worker still count',
     seeds: 3,

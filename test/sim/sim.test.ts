@@ -1,4 +1,4 @@
-// test: 40 s
+// test: 60 s
 /**
  * Core under faults that a seed chooses: some seeds hold everything that must hold, the same seed twice is the same
  * run, and a planted bug is found. `npm run sim` runs more of them.

@@ -2,24 +2,28 @@
  * One run: replicas, machines and clients on a database of its own. Faults first; then calm, in which everything must
  * come to its end within a bound of virtual time.
  */
-import { isFinal } from '@slipway/core/domain/jobs/job-state';
 import { createLogger } from '@slipway/kit/log/logger';
 import { AgentMachine } from './agent/agent-machine.ts';
 import { agentKeyOf } from './agent/sim-agent.ts';
+import { LB_ENDPOINT } from './balancing/backend-truth.ts';
+import { LbRequests } from './balancing/lb-requests.ts';
+import { SimWeb } from './balancing/sim-web.ts';
 import type { Counted, HistoryEvent } from './checker/history.ts';
 import { Gate } from './database/gate.ts';
 import type { PlainConnection, SimServer } from './database/sim-server.ts';
 import { SimNetwork } from './network/sim-network.ts';
-import { askReplica } from './parts/ask-replica.ts';
+import { BURST_ENDPOINT, Burst } from './parts/burst.ts';
 import { WARM_ENDPOINT } from './parts/client.ts';
 import { Crowd } from './parts/crowd.ts';
 import { IdleSampler } from './parts/idle-sampler.ts';
 import { countRows, prepareInstallation } from './parts/installation.ts';
+import { lookAtAll } from './parts/last-look.ts';
 import { SimMachine } from './parts/machine.ts';
 import { Meddler } from './parts/meddler.ts';
 import { Nemesis } from './parts/nemesis.ts';
 import { SimReplica } from './parts/replica.ts';
 import { SHORT_ENDPOINT } from './parts/short-client.ts';
+import type { SimFacade } from './parts/sim-facade.ts';
 import { Facades } from './parts/sim-facade.ts';
 import type { Machine } from './parts/sim-worker.ts';
 import { receiver } from './parts/webhook-receiver.ts';
@@ -34,13 +38,13 @@ const MACHINES = ['machine00001', 'machine00002'];
 const LIAR = 'machine00003';
 /** Endpoints of the clients of all kinds. */
 const USUAL_ENDPOINTS = [WARM_ENDPOINT, 'endpoint000002'];
-const ENDPOINTS = [...USUAL_ENDPOINTS, SHORT_ENDPOINT];
+const FAULTY_ENDPOINTS = [...USUAL_ENDPOINTS, SHORT_ENDPOINT];
+/** In the order of their ids. */
+const ENDPOINTS = [...FAULTY_ENDPOINTS, LB_ENDPOINT, BURST_ENDPOINT];
 /** Everything must be over so many virtual milliseconds after the last fault. */
 const CALM_MS_MAX = 120_000;
 /** A run with faults takes at most so long. */
 const FAULTS_MS_MAX = 600_000;
-/** After so many milliseconds counts must be true. */
-const COUNTED_MS = 6_000;
 const RESPAWN_MS = { least: 50, most: 2_000, mostOfKills: 150 };
 /** With `kills`, the faults of a run end with so many deaths of replicas for each client. */
 const DEATHS_OF_CLIENT = 4;
@@ -61,6 +65,7 @@ export class Simulation {
   readonly #crowd: Crowd;
   readonly #network: SimNetwork;
   readonly #facades: Facades;
+  readonly #web: SimWeb;
   readonly #machines: Machine[] = [];
   #liar!: SimMachine;
   readonly #gate: Gate;
@@ -69,7 +74,7 @@ export class Simulation {
   #meddler!: Meddler;
   readonly #called = new Set<string>();
   /** Counts that core gives at the end, by endpoint. */
-  readonly #counted = new Map<string, Counted['counted']>();
+  #counted: ReadonlyMap<string, Counted['counted']> = new Map();
   #spawned = 0;
   readonly #logger = createLogger('sim', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
 
@@ -92,13 +97,14 @@ export class Simulation {
     this.#world = world;
     this.#network = new SimNetwork(world);
     const network = this.#network;
+    this.#web = new SimWeb(world);
     this.#facades = new Facades({ world, network, addresses: ADDRESSES, logger: this.#logger });
-    this.#network.mayReach = (_, address) => this.#nemesis.phase !== 'deaf' || this.#living()[0]?.address === address;
+    this.#network.mayReach = (client, address) => {
+      const isFar = this.#nemesis.phase === 'deaf' && this.#living()[0]?.address !== address;
+      return !isFar && !this.#nemesis.isCutOff(client);
+    };
     this.#gate = new Gate({
-      world,
-      path,
-      database,
-      admin,
+      ...{ world, path, database, admin },
       chooseFault: (...statement) => this.#nemesis.chooseFault(...statement),
       noticeMs: () => this.#nemesis.noticeMs(),
       kill: (owner, why) => this.#kill(owner as SimReplica, why),
@@ -135,7 +141,7 @@ export class Simulation {
   async #run(): Promise<RunResult> {
     const world = this.#world;
     const machines = MACHINES.map((id) => ({ id, key: agentKeyOf(id) }));
-    await prepareInstallation(this.#admin, ENDPOINTS, machines);
+    await prepareInstallation(this.#admin, this.#isUsual ? ENDPOINTS : FAULTY_ENDPOINTS, machines);
     receiver.receive = (url, body) => this.#receive(url, body);
     world.after(0, NATURE, () => {
       for (const address of ADDRESSES) this.#spawn(address);
@@ -145,25 +151,31 @@ export class Simulation {
     this.#crowd.begin();
     this.#meddler = new Meddler({
       ...this.#asking,
-      endpoints: ENDPOINTS,
+      endpoints: FAULTY_ENDPOINTS,
       record: (event) => this.#record(event),
       isOver: () => this.#nemesis.isOver,
     });
     this.#meddler.begin();
     new IdleSampler({
-      ...{ world, endpoints: ENDPOINTS, machines: this.#machines, admin: this.#admin },
+      ...{ world, endpoints: this.#jobEndpoints, burst: BURST_ENDPOINT, machines: this.#machines, admin: this.#admin },
       record: (event) => this.#record(event),
       isCalm: () => this.#nemesis.isOver && this.#living().length > 0,
     }).begin();
     if (!this.#options.slow) this.#nemesis.begin();
+    const more = this.#more();
+    more?.requests.begin();
     await world.run(() => this.#hasHadFaults, FAULTS_MS_MAX);
     this.#crowd.end();
     this.#nemesis.isOver = true;
     const calmMs = world.nowMs;
     this.#record({ is: 'calm', atMs: calmMs });
-    const isOver = await world.run(() => this.#crowd.all.every((client) => client.isOver), calmMs + CALM_MS_MAX);
-    if (isOver) this.#record({ is: 'converged', atMs: world.nowMs });
-    const recoveryMs = isOver ? world.nowMs - calmMs : undefined;
+    world.after(0, NATURE, () => void more?.burst.begin());
+    const clients = this.#crowd.all;
+    const hasRecovered = await world.run(() => clients.every(({ isOver }) => isOver), calmMs + CALM_MS_MAX);
+    const recoveryMs = hasRecovered ? world.nowMs - calmMs : undefined;
+    const isOver = (): boolean => (more?.isOver() ?? true) && this.#crowd.all.every((client) => client.isOver);
+    if (hasRecovered && (await world.run(isOver, world.nowMs + CALM_MS_MAX)))
+      this.#record({ is: 'converged', atMs: world.nowMs });
     let hasLooked = false;
     world.after(0, NATURE, () => {
       void this.#lookAtAll().then(() => {
@@ -180,11 +192,40 @@ export class Simulation {
     return this.#crowd.isWhole && (!slow || this.#world.nowMs >= SLOW.untilMs);
   }
 
+  /** False for runs whose only aim is kills, or a slow database: they have fewer endpoints. */
+  get #isUsual(): boolean {
+    return !this.#options.kills && !this.#options.slow;
+  }
+
+  /** Endpoints with jobs. */
+  get #jobEndpoints(): readonly string[] {
+    return this.#isUsual ? ENDPOINTS.filter((id) => id !== LB_ENDPOINT) : FAULTY_ENDPOINTS;
+  }
+
+  /** Returns the loads of usual runs only. */
+  #more(): { requests: LbRequests; burst: Burst; isOver(): boolean } | undefined {
+    if (!this.#isUsual) return undefined;
+    const parts = { world: this.#world, record: (event: HistoryEvent) => this.#record(event) };
+    const isCalm = (): boolean => this.#nemesis.isOver;
+    const facades = (): readonly SimFacade[] => this.#facades.living;
+    const isCalled = (job: string): boolean => this.#called.has(job);
+    const requests = new LbRequests({ ...parts, web: this.#web, admin: this.#admin, facades, isCalm });
+    const asking = { ...this.#asking, core: this.#asking };
+    const burst = new Burst({ ...parts, ...asking, isCalled }, (client) => this.#crowd.add(client));
+    return { requests, burst, isOver: () => requests.isOver && burst.isOver };
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const parts = { ...this.#asking, crowd: this.#crowd, meddler: this.#meddler, endpoints: this.#jobEndpoints };
+    this.#counted = await lookAtAll(parts);
+  }
+
   #startMachines(): void {
     const parts = { world: this.#world, record: (event: HistoryEvent) => this.#record(event) };
     const replicas = (): SimReplica[] => (this.#nemesis.phase === 'deaf' ? this.#living().slice(0, 1) : this.#living());
     this.#liar = new SimMachine({ ...parts, id: LIAR, replicas });
-    const own = { ...parts, network: this.#network, addresses: ADDRESSES, logger: this.#logger };
+    const own = { ...parts, network: this.#network, web: this.#web, addresses: ADDRESSES, logger: this.#logger };
+    this.#web.addLiar(this.#liar);
     this.#machines.push(...MACHINES.map((id) => new AgentMachine({ ...own, id })), this.#liar);
   }
 
@@ -255,28 +296,5 @@ export class Simulation {
     world.note('webhook', url, id, status);
     await world.pause(world.between(1, 50), NATURE);
     return !this.#nemesis.isOver && world.chance(0.2) ? 500 : 200;
-  }
-
-  /** Retries all FAILED jobs, then reads every job at its end, every stream, and the counts of every endpoint. */
-  async #lookAtAll(): Promise<void> {
-    const world = this.#world;
-    for (const endpoint of ENDPOINTS) await this.#meddler.changeMany(endpoint, 'retry');
-    // Counts have their delay.
-    await world.pause(COUNTED_MS, NATURE);
-    for (const client of this.#crowd.all) {
-      if (client.job === '') continue;
-      for (;;) {
-        const state = await client.look();
-        if (state === null || (state !== undefined && isFinal(state))) break;
-        await world.pause(200, NATURE);
-      }
-    }
-    for (const client of this.#crowd.usual) if (client.job !== '') await client.readAgain();
-    for (const endpoint of ENDPOINTS) {
-      const answer = await askReplica(this.#asking, (calls) => calls.health(endpoint));
-      if (answer === 'unknown' || 'error' in answer) continue;
-      const { inQueue, inProgress } = answer.value.jobs;
-      this.#counted.set(endpoint, { inQueue, inProgress });
-    }
   }
 }

@@ -8,6 +8,7 @@ import type { AttemptRef, SessionResponse } from '@slipway/proto/gen/slipway/v1/
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { MemoryDisk } from '../../helpers/memory-disk.ts';
+import type { SimWeb } from '../balancing/sim-web.ts';
 import type { SimNetwork } from '../network/sim-network.ts';
 import type { Machine, SimMachineOptions } from '../parts/sim-worker.ts';
 import { nameOf } from '../parts/sim-worker.ts';
@@ -18,6 +19,7 @@ import { SimHost } from './sim-host.ts';
 
 interface AgentMachineOptions extends Omit<SimMachineOptions, 'replicas'> {
   network: SimNetwork;
+  web: SimWeb;
   addresses: readonly string[];
   logger: Logger;
 }
@@ -42,14 +44,16 @@ export class AgentMachine implements Machine {
   #session = 0;
   /** The session over which an attempt came, to know what core has acknowledged without a break. */
   readonly #sessions = new Map<string, number>();
+  /** Attempts that core has stopped in this life of the agent. */
+  #stopped = new Set<string>();
   /** Attempts whose outcome is its handler's. */
   readonly #finished = new Set<string>();
 
   constructor(options: AgentMachineOptions) {
     this.id = options.id;
     this.#options = options;
-    const { world, record } = options;
-    this.#host = new SimHost({ world, machine: options.id, record });
+    const { world, web, record } = options;
+    this.#host = new SimHost({ world, web, machine: options.id, address: `${options.id}.sim`, record });
     this.#disk = new MemoryDisk(world.random);
     this.#begin();
   }
@@ -103,10 +107,10 @@ export class AgentMachine implements Machine {
 
   /** Another agent, with its id and key and a folder of its own, runs for a while. */
   startTwin(): void {
-    const { world, network, addresses, logger, record, id: machine } = this.#options;
+    const { world, network, web, addresses, logger, record, id: machine } = this.#options;
     this.#twins += 1;
     const life = { name: `${machine}.twin${this.#twins}`, dead: false };
-    const host = new SimHost({ world, machine, record });
+    const host = new SimHost({ world, web, machine, address: `${life.name}.sim`, record });
     const none = (): void => undefined;
     const twin = new SimAgent({
       ...{ world, life, machine, instance: life.name.replace('.', '-'), replaces: '', addresses, logger, host },
@@ -141,6 +145,7 @@ export class AgentMachine implements Machine {
     this.#lives += 1;
     const life = { name: `${machine}.${this.#lives}`, dead: false };
     this.#life = life;
+    this.#stopped = new Set();
     const instance = `${machine}-${this.#lives}`;
     const agent = new SimAgent({
       ...{ world, life, machine, instance, replaces: this.#last, addresses, logger },
@@ -158,10 +163,17 @@ export class AgentMachine implements Machine {
     });
   }
 
-  #saw({ welcome, assignments, outcomeAcks }: SessionResponse): void {
-    const { world, record } = this.#options;
+  #saw({ welcome, assignments, outcomeAcks, stops }: SessionResponse): void {
+    const { world, record, id: machine } = this.#options;
     if (welcome) this.#session += 1;
-    for (const { ref } of assignments) this.#sessions.set(nameOf(ref!), this.#session);
+    for (const { ref } of assignments) {
+      this.#sessions.set(nameOf(ref!), this.#session);
+      const { jobId: job, attempt } = ref!;
+      // A job of a /runsync may run before it is stored, and another replica may then send it as the same attempt.
+      if (this.#stopped.has(nameOf(ref!)) && !job.startsWith('sync-'))
+        record({ is: 'sent late', atMs: world.nowMs, job, attempt, machine });
+    }
+    for (const { ref } of stops) this.#stopped.add(nameOf(ref!));
     for (const ref of outcomeAcks) {
       const isWhole = this.#sessions.get(nameOf(ref)) === this.#session;
       this.#sessions.delete(nameOf(ref));

@@ -6,6 +6,7 @@ import { WorkloadLauncher } from '@slipway/gpu-agent/launch/launcher';
 import { LogArchive } from '@slipway/gpu-agent/launch/log-archive';
 import { PodFiles } from '@slipway/gpu-agent/workloads/pods/pod-files';
 import { MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { SimWeb, WebHost } from '../balancing/sim-web.ts';
 import type { HistoryEvent } from '../checker/history.ts';
 import type { Being } from '../world/being.ts';
 import type { World } from '../world/world.ts';
@@ -21,11 +22,14 @@ const LIMITS = { memoryBytes: undefined, cpus: undefined, pids: undefined, shmBy
 interface SimHostOptions {
   world: World;
   machine: string;
+  /** Its name on the network. */
+  address: string;
+  web: SimWeb;
   record(event: HistoryEvent): void;
 }
 
 /** The host of a machine, with the processes on it. Outlives agents. */
-export class SimHost {
+export class SimHost implements WebHost {
   readonly #options: SimHostOptions;
   readonly #processes = new Map<string, SimProcess>();
   /** Bridge of the agent that runs. */
@@ -33,6 +37,23 @@ export class SimHost {
 
   constructor(options: SimHostOptions) {
     this.#options = options;
+    options.web.add(this);
+  }
+
+  /** Its name on the network. */
+  get address(): string {
+    return this.#options.address;
+  }
+
+  /** The agent's process that runs. */
+  get life(): Being | undefined {
+    return this.bridge?.life;
+  }
+
+  /** Returns whether a worker serves HTTP at host:port. */
+  serves(address: string): boolean {
+    const [name, port] = address.split(':');
+    return name === this.address && this.processes.some((process) => process.servesAt(Number(port)));
   }
 
   get processes(): SimProcess[] {
@@ -57,6 +78,7 @@ export class SimHost {
         const process = new SimProcess({
           ...{ world, machine, record, workerId, isContainer },
           ...{ token: env['TOKEN']!, concurrency: Number(env['CONCURRENCY']), bridge: () => this.bridge },
+          httpPort: env['PORT'] === undefined ? undefined : Number(env['PORT']),
         });
         this.#processes.set(workerId, process);
         return this.#workload(process, agent);
@@ -82,7 +104,7 @@ export class SimHost {
     return {
       // What is dead is never told.
       ended: process.ended.then((exit) => world.pause(1, agent).then(() => exit)),
-      address: '127.0.0.1',
+      address: this.address,
       stop: () =>
         void world.after(world.between(STOP_MS.least, STOP_MS.most), process.life, () => process.end({ code: 0 })),
       kill: () => process.end({ signal: 'SIGKILL' }),
@@ -107,11 +129,11 @@ export class SimLauncher extends WorkloadLauncher {
     return this.#executors[imageName === '' ? 'command' : 'container'];
   }
 
-  override async worker({ workerId, endpointId, token, spec, onOutput }: WorkerLaunch): Promise<Ready> {
+  override async worker({ workerId, endpointId, token, spec, onOutput, ...more }: WorkerLaunch): Promise<Ready> {
     const launch: Launch = {
       ...{ workloadId: workerId, endpointId, command: [], entrypoint: [], image: undefined, user: undefined },
       ...{ workingDirectory: '', mounts: [], gpus: [], limits: LIMITS, onOutput },
-      env: { TOKEN: token, CONCURRENCY: String(Math.max(1, spec.concurrency)) },
+      env: { TOKEN: token, CONCURRENCY: String(Math.max(1, spec.concurrency)), ...more.httpVariables },
     };
     return { launch, executor: this.executorOf(spec) };
   }

@@ -29,6 +29,8 @@ interface ProcessOptions {
   workerId: string;
   token: string;
   concurrency: number;
+  /** Where it serves HTTP. `undefined`: it asks for jobs. */
+  httpPort: number | undefined;
   /** It outlives its agent, and repeats a call that got no answer. Else it is a command with the Python SDK. */
   isContainer: boolean;
   /** Returns the agent's bridge. `undefined`: no agent runs. */
@@ -73,6 +75,7 @@ export class SimProcess {
   /** Breaks the calls that the agent has not answered. */
   readonly #breaks = new Set<() => void>();
   #isTaking = false;
+  #isServing = false;
 
   constructor(options: ProcessOptions) {
     this.#options = options;
@@ -83,10 +86,17 @@ export class SimProcess {
     this.#exit = resolve;
     const { world } = options;
     world.after(world.between(START_MS.least, START_MS.most), this.life, () => {
+      this.#isServing = options.httpPort !== undefined;
+      if (this.#isServing) return;
       this.#take();
       this.#ping();
       this.#waitForStops();
     });
+  }
+
+  /** Returns whether it serves HTTP at a port. */
+  servesAt(port: number): boolean {
+    return this.#isServing && this.#options.httpPort === port;
   }
 
   /** Attempts whose handlers run. */

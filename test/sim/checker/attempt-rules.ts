@@ -65,6 +65,12 @@ export const onceAnAttempt: StoryRule = (story) =>
       : undefined;
   });
 
+/** An attempt that core has stopped is not sent any more: nothing would end it. */
+export const nothingAfterItsStop: StoryRule = (story) =>
+  story.sentLate.map(({ attempt, machine, atMs }) =>
+    isMadeAnew(story, 0, atMs) ? undefined : { text: `attempt ${attempt} is sent to ${machine} after its stop` },
+  );
+
 /** A reader gets every piece of an attempt once, in order. */
 export const streams: StoryRule = (story) =>
   [...Map.groupBy(story.streamed, ({ reader }) => reader).values()].flatMap((pages) => [

@@ -48,6 +48,13 @@ const calm: HistoryEvent[] = [
 const SOUND = [acknowledged(), seen(20, 'IN_QUEUE'), started(30), ended(50), seen(60, 'COMPLETED'), ...calm];
 const failed = (more: Partial<Seen> = {}): Seen => seen(60, 'FAILED', { error: 'failed aaaaaaaa', ...more });
 
+const forwarded = (goneForMs: number): HistoryEvent => ({
+  ...{ is: 'forwarded', atMs: 80, facade: 'facade', worker: 'worker', goneForMs },
+});
+const snapshot = (has: string[], truth: string[]): HistoryEvent => ({
+  ...{ is: 'snapshot', atMs: 95, facade: 'facade', has, truth },
+});
+
 /** Returns the rules that a history breaks. */
 const broken = (...history: HistoryEvent[]): string[] => [...new Set(check(history).map(({ rule }) => rule))];
 
@@ -56,6 +63,8 @@ t.test('a correct history breaks no rule', async (t) => {
   const whole = [acknowledged({ webhook: true }), started(30), streamed([1, 2], true), ended(50, { chunks: 2 })];
   const called = { is: 'called', atMs: 70, job: JOB, state: 'COMPLETED', output: OUTPUT } as const;
   t.same(broken(...whole, seen(60, 'COMPLETED'), called, ...calm), []);
+  const held = { is: 'held', atMs: 92, facade: 'facade', ms: 15_000 } as const;
+  t.same(broken(...SOUND, forwarded(0), forwarded(12_000), held, snapshot(['a'], ['a'])), []);
 });
 
 t.test('a job ended early is not lost', async (t) => {
@@ -174,6 +183,13 @@ const FAULTS: Readonly<Record<string, readonly HistoryEvent[]>> = {
   ],
   'one submission is one job': [...SOUND, { ...started(55), job: 'other' }],
   'no job waits beside an idle worker': [...SOUND, { is: 'waited', atMs: 80, job: JOB, ms: 60_000 }],
+  'no attempt is sent after its stop': [
+    ...SOUND,
+    { is: 'sent late', atMs: 70, job: JOB, attempt: 1, machine: 'machine 1' },
+  ],
+  'requests go to workers that are there': [...SOUND, forwarded(31_000)],
+  'no request waits beside a ready worker': [...SOUND, { is: 'held', atMs: 92, facade: 'facade', ms: 21_000 }],
+  'endpoint snapshots are true': [...SOUND, snapshot(['a', 'b'], ['b'])],
   'counts are true': [
     ...SOUND,
     { is: 'counted', atMs: 99, endpoint: 'one', counted: { inQueue: 1 }, truth: { inQueue: 0 } },
@@ -198,4 +214,5 @@ t.test('further faults of streams, webhooks, expiry and outcomes', async (t) => 
   const stale = [...SOUND.slice(0, 4), seen(60, 'COMPLETED', { attempt: 2 }), ...calm];
   t.ok(broken(...stale).includes('an output is its handler’s'), 'the output of an earlier attempt');
   t.ok(broken(acknowledged(), failed({ error: 'lie' }), ...calm).includes('an output is its handler’s'), 'a lie');
+  t.ok(broken(...SOUND, snapshot([], ['a'])).includes('endpoint snapshots are true'), 'a worker that is not known');
 });

@@ -1,6 +1,15 @@
 /** Checks a history against what must always hold. */
 
-import { deliveredOnce, noLaterAttempt, onceAnAttempt, oneExecution, streams, webhooks } from './attempt-rules.ts';
+import {
+  deliveredOnce,
+  noLaterAttempt,
+  nothingAfterItsStop,
+  onceAnAttempt,
+  oneExecution,
+  streams,
+  webhooks,
+} from './attempt-rules.ts';
+import { ofBalancing } from './balancing-rules.ts';
 import type { History, HistoryEvent, Violation } from './history.ts';
 import {
   cancelled,
@@ -29,6 +38,7 @@ const STORY_RULES: Readonly<Record<string, StoryRule>> = {
   'no attempt after the end': noLaterAttempt,
   'an attempt runs once': onceAnAttempt,
   'an acknowledged outcome counts': deliveredOnce,
+  'no attempt is sent after its stop': nothingAfterItsStop,
   'streams are whole and in order': streams,
   'webhooks come, and after their outcome': webhooks,
 };
@@ -94,6 +104,7 @@ function oneJobForClient(history: History, stories: readonly Story[]): Violation
 }
 
 function ofMoment(event: HistoryEvent): Violation[] {
+  if (event.is === 'forwarded' || event.is === 'held' || event.is === 'snapshot') return ofBalancing(event);
   if (event.is === 'waited' && event.ms > WAIT_MS_MAX)
     return [{ rule: 'no job waits beside an idle worker', job: event.job, text: `waits for ${event.ms} ms` }];
   if (event.is !== 'counted') return [];

@@ -137,6 +137,45 @@ interface Waited {
   ms: number;
 }
 
+/** Core has sent an attempt to an agent after its stop: nothing would end it. */
+export interface SentLate {
+  is: 'sent late';
+  atMs: number;
+  job: string;
+  attempt: number;
+  machine: string;
+}
+
+/** A facade has sent a request to a worker of a load-balancing endpoint. */
+interface Forwarded {
+  is: 'forwarded';
+  atMs: number;
+  facade: string;
+  worker: string;
+  /** For how long the worker has not been ready, by the database, in milliseconds. 0: it is. */
+  goneForMs: number;
+}
+
+/** In calm, requests have waited at a facade for so long, while a worker of their endpoint was ready. */
+interface Held {
+  is: 'held';
+  atMs: number;
+  facade: string;
+  ms: number;
+}
+
+/** Workers to which a facade sends requests at the end, and those that are ready by the database. Sorted ids. */
+interface Snapshot {
+  is: 'snapshot';
+  atMs: number;
+  facade: string;
+  has: readonly string[];
+  truth: readonly string[];
+}
+
+/** An event of load balancing. */
+export type BalancingEvent = Forwarded | Held | Snapshot;
+
 export type HistoryEvent =
   | Acknowledged
   | Seen
@@ -148,7 +187,9 @@ export type HistoryEvent =
   | Called
   | Counted
   | Turned
-  | Waited;
+  | Waited
+  | SentLate
+  | BalancingEvent;
 
 /** Events in order of `atMs`. */
 export type History = readonly HistoryEvent[];

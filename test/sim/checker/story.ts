@@ -9,6 +9,7 @@ import type {
   History,
   HistoryEvent,
   Seen,
+  SentLate,
   Started,
   Streamed,
   Violation,
@@ -25,6 +26,7 @@ export interface Story {
   streamed: Streamed[];
   delivered: Delivered[];
   called: Called[];
+  sentLate: SentLate[];
   /** Changes of the job, and those of all jobs of its endpoint. */
   changed: Changed[];
 }
@@ -38,7 +40,7 @@ export function storiesOf(history: History): Story[] {
   const of = (job: string): Story => {
     const story = stories.get(job) ?? {
       ...{ job, endpoint: '', acknowledged: [], seen: [], started: [] },
-      ...{ ended: [], delivered: [], streamed: [], called: [], changed: [] },
+      ...{ ended: [], delivered: [], streamed: [], called: [], sentLate: [], changed: [] },
     };
     stories.set(job, story);
     return story;
@@ -60,6 +62,7 @@ function add(event: HistoryEvent, of: (job: string) => Story): void {
   else if (event.is === 'delivered') of(event.job).delivered.push(event);
   else if (event.is === 'streamed') of(event.job).streamed.push(event);
   else if (event.is === 'called') of(event.job).called.push(event);
+  else if (event.is === 'sent late') of(event.job).sentLate.push(event);
   else if (isChange(event) && event.job !== '') of(event.job).changed.push(event);
 }
 

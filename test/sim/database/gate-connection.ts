@@ -1,17 +1,8 @@
 /** One connection of a replica to PostgreSQL: its end in memory, and the real one to the server. */
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
 import type { Being } from '../world/being.ts';
+import type { Backend, BackendPool } from './backend.ts';
 import type { Part, TransactionState } from './pg-wire.ts';
-import {
-  DriverMessages,
-  endsDescription,
-  isNotification,
-  queryMessage,
-  readyState,
-  ServerMessages,
-  startupWith,
-} from './pg-wire.ts';
+import { DriverMessages, endsDescription, isNotification, queryMessage, readyState, startupWith } from './pg-wire.ts';
 import { VIRTUAL } from './sim-server.ts';
 import type { SimSocket } from './sim-socket.ts';
 
@@ -23,10 +14,11 @@ export class GateConnection {
   readonly name: string;
   readonly owner: Being;
   readonly near: SimSocket;
-  readonly #far: Socket;
   readonly #driver = new DriverMessages();
-  readonly #server = new ServerMessages();
-  readonly #closed: Promise<void>;
+  readonly #session: { pool: BackendPool; database: string; number: number };
+  #backend: Backend | undefined;
+  /** What the login sets. */
+  #login = '';
   /** Parts from the driver that wait to pass. */
   readonly waiting: Part[] = [];
   state: TransactionState = 'I';
@@ -53,25 +45,15 @@ export class GateConnection {
   #own = 0;
   #over: (() => void) | undefined;
 
-  readonly #settings: Readonly<Record<string, string>>;
-
   /** `number` stands for the process id of the server in statements. */
-  constructor(name: string, owner: Being, near: SimSocket, path: string, database: string, number: number) {
-    this.#settings = { database, ...VIRTUAL, ...TIMELESS, 'sim.pid': String(number) };
+  constructor(
+    { name, owner, near }: { name: string; owner: Being; near: SimSocket },
+    session: { pool: BackendPool; database: string; number: number },
+  ) {
     this.name = name;
     this.owner = owner;
     this.near = near;
-    this.#far = connect(path);
-    this.#far.on('error', () => undefined);
-    this.#far.on('data', (bytes: Buffer) => {
-      for (const message of this.#server.add(bytes)) this.#read(message);
-    });
-    this.#closed = new Promise((resolve) => {
-      this.#far.on('close', () => {
-        resolve();
-        this.#over?.();
-      });
-    });
+    this.#session = session;
   }
 
   /** True while the server works on something. */
@@ -81,12 +63,15 @@ export class GateConnection {
 
   /** Takes what the driver sends. */
   receive(bytes: Buffer): void {
-    if (this.hasLoggedIn) this.waiting.push(...this.#driver.add(bytes));
-    else this.waiting.push({ bytes: startupWith(bytes, this.#settings), sql: '', ends: 'READY' });
+    if (this.hasLoggedIn) return void this.waiting.push(...this.#driver.add(bytes));
+    const login = startupWith(bytes, { database: this.#session.database, ...VIRTUAL, ...TIMELESS });
+    this.#login = login.toString('latin1');
+    this.waiting.push({ bytes: login, sql: '', ends: 'READY' });
   }
 
   /** Sends a part. Resolves when its answer is whole, see `takeAnswer`. `before` is run before it. */
   send(part: Part, before = ''): Promise<void> {
+    if (!this.#backend) return this.#open(part.bytes);
     this.#ends = part.ends;
     this.isMidway = part.ends === 'DESCRIBED';
     this.#own = before === '' ? 0 : 1;
@@ -109,11 +94,30 @@ export class GateConnection {
     return answer;
   }
 
-  /** Closes the server's end. Resolves when its process has ended, and with it its transaction and its locks. */
+  /**
+   * Ends the session. Resolves when its transaction and its locks have ended. If a statement waits for a lock, this
+   * must be called again after it.
+   */
   async close(): Promise<void> {
     this.isGone = true;
-    this.#far.end();
-    if (!this.isBusy) await this.#closed;
+    const backend = this.#backend;
+    if (this.isBusy || !backend) return;
+    this.#backend = undefined;
+    await this.#session.pool.leave(this.#login, backend);
+  }
+
+  /** Logs in, or continues a session that has. */
+  async #open(login: Buffer): Promise<void> {
+    const backend = this.#session.pool.take(this.#login);
+    this.#backend = backend;
+    this.#over = () => undefined;
+    if (backend.greeting.length === 0) await backend.ask(login, 1);
+    await backend.ask(queryMessage(`SET sim.pid = '${this.#session.number}'`), 1);
+    this.#answer.push(...backend.greeting);
+    for (const message of backend.greeting) if (message[0] === BACKEND_KEY) this.pid = message.readInt32BE(5);
+    this.#over = undefined;
+    backend.onMessage = (message) => this.#read(message);
+    backend.onClosed = () => this.#over?.();
   }
 
   #send(bytes: Buffer): Promise<void> {
@@ -122,7 +126,7 @@ export class GateConnection {
         this.#over = undefined;
         resolve();
       };
-      this.#far.write(bytes);
+      this.#backend!.write(bytes);
     });
   }
 
@@ -134,7 +138,6 @@ export class GateConnection {
       if (state) this.#own = 0;
       return;
     }
-    if (message[0] === BACKEND_KEY) this.pid = message.readInt32BE(5);
     this.#answer.push(message);
     if (this.#ends === 'READY' ? state !== undefined : endsDescription(message)) this.#over?.();
   }

@@ -5,10 +5,12 @@
  */
 import { createHash } from 'node:crypto';
 import { type Being, NATURE } from '../world/being.ts';
-import { realPause } from '../world/process-time.ts';
+import { isWithin, realPause } from '../world/process-time.ts';
 import type { World } from '../world/world.ts';
 import { BEGIN_MS } from '../world/world.ts';
+import { BackendPool } from './backend.ts';
 import { GateConnection } from './gate-connection.ts';
+import { waitsForLock } from './lock-waits.ts';
 import type { Part } from './pg-wire.ts';
 import { errorMessage, readyMessage } from './pg-wire.ts';
 import type { PlainConnection } from './sim-server.ts';
@@ -44,6 +46,7 @@ const SLOW_MS = { least: 4_000, most: 8_000 };
 export class Gate {
   readonly #options: GateOptions;
   readonly #all = new Set<GateConnection>();
+  readonly #pool: BackendPool;
   /** The database refuses connections until then, in virtual milliseconds. */
   #downUntilMs = 0;
   /** Difference of the database's clock, in milliseconds. */
@@ -59,6 +62,7 @@ export class Gate {
 
   constructor(options: GateOptions) {
     this.#options = options;
+    this.#pool = new BackendPool(options.path);
   }
 
   /** Connections of replicas that live, by name. */
@@ -76,6 +80,7 @@ export class Gate {
   /** Closes all that is left. */
   async endAll(): Promise<void> {
     for (const connection of this.#all) await this.#end(connection);
+    this.#pool.close();
   }
 
   /**
@@ -111,14 +116,15 @@ export class Gate {
   }
 
   #accept(owner: Being, near: SimSocket, name: string): { receive(bytes: Buffer): void; closed(): void } {
-    const { world, path, database } = this.#options;
+    const { world, database } = this.#options;
     if (owner.dead) return { receive: () => undefined, closed: () => undefined };
     let connection: GateConnection | undefined;
     world.after(world.between(LATENCY_MS.least, LATENCY_MS.most), owner, () => {
       if (near.destroyed) return;
       if (world.nowMs < this.#downUntilMs)
         return near.destroy(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
-      connection = new GateConnection(name, owner, near, path, database, (this.#numbers += 1));
+      const number = (this.#numbers += 1);
+      connection = new GateConnection({ name, owner, near }, { pool: this.#pool, database, number });
       this.#all.add(connection);
       near.opened();
     });
@@ -224,22 +230,9 @@ export class Gate {
   /** Returns false if the statement waits for the lock of another one, however slow the server is. */
   async #isAnswered(connection: GateConnection, answered: Promise<void>): Promise<boolean> {
     for (;;) {
-      const over = await Promise.race([answered.then(() => true), realPause(ANSWER_MS).then(() => false)]);
-      if (over || !connection.isBusy) return true;
-      if (await this.#waits(connection)) return false;
+      if ((await isWithin(answered, ANSWER_MS)) || !connection.isBusy) return true;
+      if (await waitsForLock(this.#options.admin, connection.pid)) return false;
     }
-  }
-
-  /** Returns whether a statement waits for a lock. In a deadlock none does: the server is about to end one. */
-  async #waits({ pid }: GateConnection): Promise<boolean> {
-    const rows = await this.#options.admin.query(
-      `WITH RECURSIVE blocker (pid) AS (
-         SELECT unnest(pg_blocking_pids(${pid}))
-         UNION SELECT next FROM blocker b, unnest(pg_blocking_pids(b.pid)) AS next
-       )
-       SELECT FROM pg_locks WHERE pid = ${pid} AND NOT granted AND NOT EXISTS (SELECT FROM blocker WHERE pid = ${pid})`,
-    );
-    return rows.length > 0;
   }
 
   /**
@@ -252,7 +245,7 @@ export class Gate {
       isChanged = false;
       for (const connection of this.#all) {
         if (!connection.isBlocked) continue;
-        while (connection.isBusy && !(await this.#waits(connection))) await realPause(1);
+        while (connection.isBusy && !(await waitsForLock(this.#options.admin, connection.pid))) await realPause(1);
         if (connection.isBusy) continue;
         isChanged = true;
         connection.isBlocked = false;

@@ -92,6 +92,11 @@ export function isNotification(message: Buffer): boolean {
   return message[0] === ANSWER.notice;
 }
 
+/** Returns a message that ends what was begun, whatever it is. */
+export function syncMessage(): Buffer {
+  return Buffer.from([TYPE.sync, 0, 0, 0, 4]);
+}
+
 /** Returns a message that asks for a statement. */
 export function queryMessage(sql: string): Buffer {
   const text = Buffer.from(`${sql}\0`);

@@ -79,7 +79,9 @@ export class SimSocket extends EventEmitter {
 }
 
 /** Listens without a socket: facades get their requests by `inject`. */
-function listen(this: net.Server): net.Server {
+function listen(this: net.Server, ...given: unknown[]): net.Server {
+  const onListening = given.at(-1);
+  if (typeof onListening === 'function') this.once('listening', onListening as () => void);
   process.nextTick(() => this.emit('listening'));
   return this;
 }

@@ -28,7 +28,7 @@ export interface ClientOptions extends Asking<Asked> {
 export const WARM_ENDPOINT = 'endpoint000001';
 
 /** Choices of a client, made from the seed before it begins. */
-interface Plan {
+export interface Plan {
   endpoint: string;
   request: string;
   key: string;
@@ -38,9 +38,19 @@ interface Plan {
   ttlMs: number | undefined;
   executionTimeoutMs: number | undefined;
   lowPriority: boolean;
+  /** It cancels the job as soon as it sees it IN_PROGRESS: the claim's reply may still be under way. */
+  cancelsOnSight: boolean;
+  /** It never cancels its job by chance, and asks rarely. */
+  isPatient: boolean;
 }
 
+/** How long handlers run, in milliseconds; some for longer than a lease. */
+const USUAL = { least: 2, most: 400 };
+const LONG = { share: 0.08, least: 3_000, most: 9_000 };
+const LEASE_LONG = { share: 0.03, least: 12_000, most: 22_000 };
 const PAUSE_MS = { least: 40, most: 600 };
+/** A job that takes longer than its timeout never ends otherwise. */
+const RETRIES_MAX = 3;
 const SYNC_MS = 5_000;
 /** The rest of life that some set. */
 const TTL_MS = 2_000;
@@ -55,12 +65,19 @@ export class SimClient {
   /** It has seen the end of its job, and nothing is left to do. */
   isOver = false;
   #isFinal = false;
+  #retries = 0;
 
-  /** `key`: idempotency key, empty for none. A client with the key of another one submits the same body. */
-  constructor(options: ClientOptions, endpoint: string, name: string, like?: SimClient) {
+  /** A client with the key of another one submits the same body. `own`: what is not left to the seed. */
+  constructor(
+    options: ClientOptions,
+    endpoint: string,
+    name: string,
+    { like, own }: { like?: SimClient; own?: Partial<Plan> } = {},
+  ) {
     this.#options = options;
     this.#name = name;
-    this.#plan = like ? { ...like.#plan, request: options.world.random.uuid() } : planOf(options.world, endpoint, name);
+    const plan = like ? { ...like.#plan, request: options.world.random.uuid() } : planOf(options.world, endpoint, name);
+    this.#plan = { ...plan, ...own };
     this.#view = new JobView(options, this.#plan.endpoint, name);
     void this.#run();
   }
@@ -92,15 +109,18 @@ export class SimClient {
   async #run(): Promise<void> {
     const { world, isCalled } = this.#options;
     await this.#submit();
-    if (world.chance(0.12)) world.after(world.between(0, 1_500), NATURE, () => void this.#cancel());
+    if (!this.#plan.isPatient && world.chance(0.12))
+      world.after(world.between(0, 1_500), NATURE, () => void this.#cancel());
     if ((this.#plan.input.chunks ?? 0) > 0) void this.#stream(this.#name);
     for (;;) {
       await this.#rest();
       const state = await this.look();
       if (state === null) break;
+      if (state === 'IN_PROGRESS' && this.#plan.cancelsOnSight) await this.#cancel();
       if (state === undefined || !isFinal(state)) continue;
       this.#isFinal = true;
-      if ((state === 'FAILED' || state === 'TIMED_OUT') && world.chance(0.4)) await this.#retry();
+      const mayRetry = this.#retries < RETRIES_MAX && (state === 'FAILED' || state === 'TIMED_OUT');
+      if (mayRetry && world.chance(0.4)) await this.#retry();
       else if (world.chance(0.5)) break;
     }
     // Its end must stay what it was.
@@ -162,6 +182,7 @@ export class SimClient {
   }
 
   async #retry(): Promise<void> {
+    this.#retries += 1;
     const fromMs = this.#options.world.nowMs;
     const answer = await this.#ask((calls) => calls.retry({ endpointId: this.#plan.endpoint, jobId: this.job }));
     this.#view.changed('retry', fromMs, answer);
@@ -199,14 +220,16 @@ export class SimClient {
 
   #rest(): Promise<void> {
     const { world } = this.#options;
-    const factor = this.#isFinal ? 10 : 1;
+    const factor = this.#isFinal || this.#plan.isPatient ? 10 : 1;
     return world.pause(world.between(PAUSE_MS.least, PAUSE_MS.most) * factor, NATURE);
   }
 }
 
 function planOf(world: World, endpoint: string, name: string): Plan {
-  const isLong = world.chance(0.06);
-  const input: SimInput = { client: name, ms: isLong ? world.between(3_000, 9_000) : world.between(2, 400) };
+  const u = world.fraction();
+  const isLong = u < LONG.share;
+  const { least, most } = u < LEASE_LONG.share ? LEASE_LONG : isLong ? LONG : USUAL;
+  const input: SimInput = { client: name, ms: world.between(least, most) };
   if (world.chance(0.08)) input.fails = true;
   if (world.chance(0.2)) input.chunks = 1 + Math.floor(world.fraction() * 8);
   return {
@@ -217,7 +240,9 @@ function planOf(world: World, endpoint: string, name: string): Plan {
     isSync: world.chance(0.2),
     webhook: world.chance(0.3),
     ttlMs: world.chance(0.05) ? Math.round(world.between(10_000, 20_000)) : undefined,
-    executionTimeoutMs: isLong && world.chance(0.5) ? 5_000 : undefined,
+    executionTimeoutMs: u >= LEASE_LONG.share && isLong && world.chance(0.5) ? 5_000 : undefined,
     lowPriority: world.chance(0.1) && endpoint === WARM_ENDPOINT,
+    cancelsOnSight: world.chance(0.15),
+    isPatient: false,
   };
 }

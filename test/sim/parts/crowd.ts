@@ -45,6 +45,7 @@ export class Crowd {
   readonly #options: CrowdOptions;
   readonly #clients: SimClient[] = [];
   readonly #short: ShortClient[] = [];
+  readonly #added: SimClient[] = [];
 
   constructor(options: CrowdOptions) {
     this.#options = options;
@@ -52,7 +53,7 @@ export class Crowd {
 
   /** All clients that have come. */
   get all(): readonly (SimClient | ShortClient)[] {
-    return [...this.#clients, ...this.#short];
+    return [...this.#clients, ...this.#short, ...this.#added];
   }
 
   /** Clients with jobs of all kinds that have come. */
@@ -62,6 +63,11 @@ export class Crowd {
 
   /** True if nobody else comes. */
   isWhole = false;
+
+  /** Adds a client of another kind of load. */
+  add(client: SimClient): void {
+    this.#added.push(client);
+  }
 
   /** Ends the arrival of clients. */
   end(): void {
@@ -79,7 +85,7 @@ export class Crowd {
       const options = this.#optionsOf(isPublic ? { isPublic, replicas: this.#options.facades } : {});
       const client = new SimClient(options, world.one(endpoints), this.#nextName);
       this.#clients.push(client);
-      if (client.hasKey) this.#clients.push(new SimClient(options, client.endpoint, this.#nextName, client));
+      if (client.hasKey) this.#clients.push(new SimClient(options, client.endpoint, this.#nextName, { like: client }));
     }
     world.after(world.between(ARRIVAL_MS.least, isDense ? DENSE.pauseMsMost : ARRIVAL_MS.most), NATURE, () => {
       if (this.isWhole) return;

@@ -4,6 +4,7 @@ import type { PlainConnection } from '../database/sim-server.ts';
 import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
 import type { Machine } from './sim-worker.ts';
+import { nameOf } from './sim-worker.ts';
 
 interface IdleSamplerOptions {
   world: World;
@@ -11,6 +12,8 @@ interface IdleSamplerOptions {
   machines: readonly Machine[];
   admin: PlainConnection;
   record(event: HistoryEvent): void;
+  /** The endpoint that gets all of its jobs after the faults. */
+  burst: string;
   isCalm(): boolean;
 }
 
@@ -19,7 +22,7 @@ const SAMPLE_MS = 1_000;
 
 export class IdleSampler {
   readonly #options: IdleSamplerOptions;
-  /** Since when a job of an endpoint has waited beside idle workers. */
+  /** Since when a job has waited beside idle workers, by what it waits for: a claim, or its begin after one. */
   readonly #waitingSince = new Map<string, number>();
 
   constructor(options: IdleSamplerOptions) {
@@ -36,19 +39,32 @@ export class IdleSampler {
   }
 
   async #sampleOnce(): Promise<void> {
-    const { world, endpoints, machines, admin, record } = this.#options;
-    for (const endpoint of endpoints) {
-      const idle = machines.reduce((sum, machine) => sum + machine.idleWorkers(endpoint), 0);
-      const [row] = idle === 0 ? [] : await admin.query(firstWaiting(endpoint));
-      const job = row?.[0] ?? '';
-      if (job === '') this.#waitingSince.delete(endpoint);
-      else if (!this.#waitingSince.has(endpoint)) this.#waitingSince.set(endpoint, world.nowMs);
-      else record({ is: 'waited', atMs: world.nowMs, job, ms: world.nowMs - this.#waitingSince.get(endpoint)! });
+    const { world, machines, record } = this.#options;
+    const idle = this.#options.endpoints.filter((id) => machines.some((machine) => machine.idleWorkers(id) > 0));
+    const waiting = new Map<string, string>();
+    for (const endpoint of idle) for (const [name, job] of await this.#waitingAt(endpoint)) waiting.set(name, job);
+    for (const name of this.#waitingSince.keys()) if (!waiting.has(name)) this.#waitingSince.delete(name);
+    for (const [name, job] of waiting) {
+      const sinceMs = this.#waitingSince.get(name);
+      if (sinceMs === undefined) this.#waitingSince.set(name, world.nowMs);
+      else record({ is: 'waited', atMs: world.nowMs, job, ms: world.nowMs - sinceMs });
     }
   }
-}
 
-function firstWaiting(endpoint: string): string {
-  return `SELECT id FROM job WHERE endpoint_id = '${endpoint}' AND state = 'IN_QUEUE' AND NOT low_priority
-    ORDER BY position LIMIT 1`;
+  /** Returns the first job in the queue, and claimed ones whose handler has not begun. */
+  async #waitingAt(endpoint: string): Promise<[string, string][]> {
+    const { machines, admin, burst } = this.#options;
+    const rows = await admin.query(
+      `(SELECT id, attempt, state FROM job WHERE endpoint_id = '${endpoint}' AND state = 'IN_QUEUE' AND NOT low_priority
+         ORDER BY position LIMIT 1)
+       UNION ALL SELECT id, attempt, state FROM job WHERE endpoint_id = '${burst}' AND endpoint_id = '${endpoint}'
+         AND state = 'IN_PROGRESS' ORDER BY id`,
+    );
+    const running = new Set(machines.flatMap((machine) => machine.running.map((ref) => nameOf(ref))));
+    return rows.flatMap(([id = '', attempt, state]): [string, string][] => {
+      if (state === 'IN_QUEUE') return [[endpoint, id]];
+      const name = nameOf({ jobId: id, attempt: Number(attempt) });
+      return running.has(name) ? [] : [[name, id]];
+    });
+  }
 }

@@ -2,11 +2,13 @@
 import type { Counted } from '../checker/history.ts';
 import type { PlainConnection } from '../database/sim-server.ts';
 
-/** Workers that an endpoint always has, and its template. */
+/** Endpoints: how many workers they always and at most have, and how many jobs or requests a worker takes at a time. */
 const ENDPOINTS = [
-  { workersMin: 1, template: 'command' },
-  { workersMin: 0, template: 'image' },
-  { workersMin: 2, template: 'command' },
+  { type: 'QB', workersMin: 1, workersMax: 4, concurrency: 1, template: 'command' },
+  { type: 'QB', workersMin: 0, workersMax: 4, concurrency: 2, template: 'image' },
+  { type: 'QB', workersMin: 2, workersMax: 4, concurrency: 3, template: 'command' },
+  { type: 'LB', workersMin: 1, workersMax: 3, concurrency: 50, template: 'command' },
+  { type: 'QB', workersMin: 2, workersMax: 2, concurrency: 1, template: 'image' },
 ] as const;
 
 /** Writes an account with endpoints, and keys of agents that these machines have used. */
@@ -16,10 +18,12 @@ export async function prepareInstallation(
   machines: readonly { id: string; key: string }[],
 ): Promise<void> {
   const rows = endpoints.map((id, n) => {
-    const { workersMin, template } = ENDPOINTS[n]!;
-    return `INSERT INTO endpoint (id, account_id, name, template_id, compute_type, gpu_count, retry_limit,
-      workers_min, workers_max, worker_concurrency, idle_timeout_seconds)
-      VALUES ('${id}', 'account', '${id}', '${template}', 'CPU', 0, 10, ${workersMin}, 4, ${n + 1}, 5);`;
+    const { type, workersMin, workersMax, concurrency, template } = ENDPOINTS[n]!;
+    const scaler = type === 'LB' ? 'REQUEST_COUNT' : 'QUEUE_DELAY';
+    return `INSERT INTO endpoint (id, account_id, name, type, template_id, compute_type, gpu_count, retry_limit,
+      workers_min, workers_max, worker_concurrency, idle_timeout_seconds, scaler_type, scaler_value)
+      VALUES ('${id}', 'account', '${id}', '${type}', '${template}', 'CPU', 0, 10,
+        ${workersMin}, ${workersMax}, ${concurrency}, 5, '${scaler}', 4);`;
   });
   const keys = machines.map(
     ({ id, key }) => `INSERT INTO api_key (id, name, scope, machine_id, secret_hash)

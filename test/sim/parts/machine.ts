@@ -19,7 +19,7 @@ import { Liar } from './liar.ts';
 import type { SimReplica } from './replica.ts';
 import { SimLease, SimLink } from './sim-link.ts';
 import type { Execution, Machine, SimInput, SimMachineOptions, SimWorker } from './sim-worker.ts';
-import { machineFacts, nameOf, newWorker, reportOf } from './sim-worker.ts';
+import { countIdle, machineFacts, nameOf, newWorker, reportOf } from './sim-worker.ts';
 
 const START_MS = { least: 50, most: 600 };
 const RECONNECT_MS = { least: 50, most: 1_000 };
@@ -50,15 +50,17 @@ export class SimMachine implements Machine {
     this.#begin();
   }
 
+  /** Its workers. */
+  get workers(): SimWorker[] {
+    return [...this.#workers.values()];
+  }
+
   idleWorkers(endpointId: string): number {
-    if (!this.#welcome) return 0;
-    return [...this.#workers.values()].filter(
-      (worker) => worker.endpointId === endpointId && worker.state === WorkerState.READY && worker.held.size === 0,
-    ).length;
+    return this.#welcome ? countIdle(this.workers, endpointId) : 0;
   }
 
   get running(): AttemptRef[] {
-    return [...this.#workers.values()].flatMap(({ held }) => [...held.values()].map(({ ref }) => ref));
+    return this.workers.flatMap(({ held }) => [...held.values()].map(({ ref }) => ref));
   }
 
   get owesOutcomes(): boolean {
@@ -94,7 +96,6 @@ export class SimMachine implements Machine {
     const { world } = this.#options;
     this.#killAll();
     this.#life.dead = true;
-    this.#workers.clear();
     if (losesDisk) for (const kept of [this.#spool, this.#pieces]) kept.clear();
     const link = this.#link;
     this.#link = undefined;
@@ -112,7 +113,6 @@ export class SimMachine implements Machine {
   #expire(): void {
     this.#options.world.note(this.#life.name, 'lease over');
     this.#killAll();
-    this.#workers.clear();
     this.#link?.cut();
   }
 
@@ -150,13 +150,12 @@ export class SimMachine implements Machine {
   }
 
   #hello() {
-    const held = this.running;
     return {
       machine: machineFacts(this.id),
       instance: this.#life.name.replace('.', '-'),
       replaces: this.#lives > 1 ? `${this.id}-${this.#lives - 1}` : '',
-      workers: [...this.#workers.values()].map((worker) => reportOf(worker)),
-      attempts: [...held, ...[...this.#spool.values()].map(({ ref }) => ref!)],
+      workers: this.workers.map((worker) => reportOf(worker)),
+      attempts: [...this.running, ...[...this.#spool.values()].map(({ ref }) => ref!)],
       recalls: true,
     };
   }
@@ -165,7 +164,7 @@ export class SimMachine implements Machine {
     this.#lease.receive(message, link);
     if (message.welcome) {
       this.#welcome = true;
-      const executions = [...[...this.#workers.values()].flatMap(({ held }) => [...held.values()])];
+      const executions = this.workers.flatMap(({ held }) => [...held.values()]);
       for (const execution of [...executions, ...this.#pieces.values()]) this.#sendChunks(execution);
       if (this.#spool.size > 0) link.send({ outcomes: [...this.#spool.values()] });
     }
@@ -183,7 +182,7 @@ export class SimMachine implements Machine {
 
   #reconcile(desired: readonly DesiredWorker[]): void {
     const wanted = new Map(desired.map((worker) => [worker.workerId, worker]));
-    for (const worker of [...this.#workers.values()]) {
+    for (const worker of this.workers) {
       const now = wanted.get(worker.id)?.desired;
       if (now === undefined) this.#stopWorker(worker);
       else if (now === DesiredState.DRAIN) this.#drain(worker);
@@ -296,5 +295,6 @@ export class SimMachine implements Machine {
       }
       held.clear();
     }
+    this.#workers.clear();
   }
 }

@@ -39,6 +39,8 @@ const KILL_AFTER = { least: 1, most: 16, anyShare: 0.2 };
 const VICTIM_MS = { least: 1_000, most: 5_000 };
 /** Letters of a statement that stand in the list of faults. */
 const TEXT_MAX = 60;
+/** How long a machine reaches no replica: for longer than its lease, or not. */
+const PARTITION_MS = { least: 6_000, most: 18_000 };
 const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
 
 /**
@@ -49,6 +51,9 @@ export type Phase = 'usual' | 'rest' | 'short' | 'deaf';
 
 /** Least time between two faults at steps of short jobs, in milliseconds. */
 const STEP_PAUSE_MS = 60;
+/** A replica claims jobs by this statement. Share of these whose reply is late: jobs are cancelled meanwhile. */
+const CLAIMS = /SET state = 'IN_PROGRESS', attempt = j\.attempt \+ 1/;
+const CLAIM_SHARE = 0.1;
 /** Share of statements at which a fault strikes while short jobs come. */
 const STEP_SHARE = 0.1;
 /** A replica takes calls of webhooks by this statement, and makes them afterwards. */
@@ -79,6 +84,8 @@ export class Nemesis {
   /** Statements that pass until a replica is killed, with `--kills`. */
   #untilKill = 0;
   #victim = '';
+  /** Until when a machine reaches no replica, in virtual milliseconds. */
+  readonly #partitions = new Map<string, number>();
   #victimUntilMs = 0;
 
   /** `kills`: most faults are kills, and most writes are hit by one. */
@@ -128,6 +135,8 @@ export class Nemesis {
       world.strikes(`${fault}: ${name}`) ? fault : undefined;
     if (this.#share > 0 && runs && TAKES_WEBHOOKS.test(sql) && world.chance(WEBHOOK_SHARE))
       return struck('killed after a commit');
+    if (this.#share > 0 && !this.#kills && runs && CLAIMS.test(sql) && world.chance(CLAIM_SHARE))
+      return struck('answer late');
     if (this.phase === 'short' && runs && WRITES_EARLY_RUNS.test(sql) && world.chance(EARLY_SHARE)) {
       const fault = struck(world.one(EARLY_FAULTS));
       if (!fault) return undefined;
@@ -142,6 +151,12 @@ export class Nemesis {
     const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
     if (fault.startsWith('error ') && (sql === '' || (needsWrite && !WRITES.test(sql)))) return undefined;
     return struck(fault);
+  }
+
+  /** Returns whether a being is on a machine that reaches no replica. */
+  isCutOff({ name }: Being): boolean {
+    const untilMs = this.#partitions.get(name.split('.')[0]!) ?? 0;
+    return !this.isOver && this.#options.world.nowMs < untilMs;
   }
 
   /** See GateOptions.noticeMs. */
@@ -174,6 +189,10 @@ export class Nemesis {
     } else if (u < 0.44 && machine.startTwin) {
       world.fault('another agent with one identity', machine.id);
       machine.startTwin();
+    } else if (u < 0.48 && machine.startTwin) {
+      world.fault('machine partitioned', machine.id);
+      this.#partitions.set(machine.id, world.nowMs + world.between(PARTITION_MS.least, PARTITION_MS.most));
+      machine.silence();
     } else if (living.length > 0) {
       if (u < 0.74) await kill(world.one(living), 'killed at a moment');
       else if (u < 0.8) this.#hang(world.one(living));

@@ -4,6 +4,7 @@
  */
 import type { Job } from '@slipway/core/domain/jobs/job';
 import type { JobCalls } from '@slipway/core/jobs/job-engine';
+import { LoadBalancer } from '@slipway/facades/activator/load-balancer';
 import { buildFacade } from '@slipway/facades/app';
 import { readFacadeConfig } from '@slipway/facades/config';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -33,7 +34,7 @@ interface PublicJob {
   error?: string;
 }
 
-class SimFacade implements Being {
+export class SimFacade implements Being {
   readonly name: string;
   dead = false;
   isUp = false;
@@ -55,6 +56,12 @@ class SimFacade implements Being {
     const { random } = world;
     const own = { clock: world.clockOf(this), random, transport: network.transportOf(this), logger };
     this.#facade = buildFacade(config, own);
+  }
+
+  /** Its part that finds workers for requests at load-balancing endpoints. */
+  get loadBalancer(): LoadBalancer {
+    const found = this.#facade.services.find((service) => service instanceof LoadBalancer);
+    return found as LoadBalancer;
   }
 
   /** Starts it. It reads its files in real time. */

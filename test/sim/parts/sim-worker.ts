@@ -1,6 +1,6 @@
 /** Workers and attempts of a simulated machine, and how it reports them. */
 import type { AttemptRef, DesiredWorker } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { HistoryEvent } from '../checker/history.ts';
 import type { World } from '../world/world.ts';
 import type { SimReplica } from './replica.ts';
@@ -36,6 +36,8 @@ export interface SimWorker {
   endpointId: string;
   concurrency: number;
   state: WorkerState;
+  /** Where it serves HTTP. Empty: it takes jobs. */
+  address: string;
   held: Map<string, Execution>;
 }
 
@@ -74,19 +76,31 @@ export interface SimMachineOptions {
 }
 
 /** Returns the name of an attempt. */
-export function nameOf({ jobId, attempt }: AttemptRef): string {
+export function nameOf({ jobId, attempt }: Pick<AttemptRef, 'jobId' | 'attempt'>): string {
   return `${jobId}/${attempt}`;
 }
 
 /** Returns a worker that begins to start. */
 export function newWorker({ workerId: id, endpointId, spec }: DesiredWorker): SimWorker {
-  return { id, endpointId, concurrency: spec?.concurrency ?? 1, state: WorkerState.INITIALIZING, held: new Map() };
+  return {
+    ...{ id, endpointId, concurrency: spec?.concurrency ?? 1, state: WorkerState.INITIALIZING, held: new Map() },
+    address: spec?.httpServer ? `${id}.sim:80` : '',
+  };
+}
+
+/** Returns the number of workers of an endpoint that wait for jobs. */
+export function countIdle(workers: readonly SimWorker[], endpointId: string): number {
+  const isIdle = ({ endpointId: endpoint, state, held }: SimWorker): boolean =>
+    endpoint === endpointId && state === WorkerState.READY && held.size === 0;
+  return workers.filter(isIdle).length;
 }
 
 /** Returns a worker as its machine reports it. */
-export function reportOf({ id, endpointId, state, concurrency }: SimWorker) {
-  const capacity = state === WorkerState.READY ? concurrency : 0;
-  return { workerId: id, endpointId, state, capacity, reason: '' };
+export function reportOf({ id, endpointId, state, concurrency, address }: SimWorker) {
+  const isReady = state === WorkerState.READY;
+  const capacity = isReady && address === '' ? concurrency : 0;
+  const http = address !== '' && { address, health: isReady ? HttpHealth.READY : HttpHealth.INITIALIZING };
+  return { workerId: id, endpointId, state, capacity, reason: '', ...http };
 }
 
 /** Returns a machine as its hello describes it. */

@@ -25,6 +25,17 @@ export function realPause(ms: number): Promise<void> {
   });
 }
 
+/** Returns whether something ends within so many real milliseconds. */
+export function isWithin(ends: Promise<void>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = real.setTimeout(() => resolve(false), ms);
+    void ends.then(() => {
+      real.clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}
+
 /** Takes the place of the process's own time. */
 interface TimeSource {
   readonly nowMs: number;

@@ -6,14 +6,9 @@ import { createHash } from 'node:crypto';
 import type { Clock, Random, Timer } from '@slipway/kit/time/clock';
 import type { ChosenFault } from '../shrink.ts';
 import type { Being } from './being.ts';
+import type { Event } from './event-queue.ts';
+import { EventQueue } from './event-queue.ts';
 import { ProcessTime } from './process-time.ts';
-
-interface Event {
-  atMs: number;
-  order: number;
-  run: (() => Promise<void>) | undefined;
-  of: Being;
-}
 
 /** The virtual instant at which every simulation begins, in milliseconds since 1970. */
 export const BEGIN_MS = Date.UTC(2030, 0, 1);
@@ -27,7 +22,7 @@ export class World {
   #libraryState: number;
   #nowMs = 0;
   #order = 0;
-  #events: Event[] = [];
+  readonly #events = new EventQueue();
   readonly #hash = createHash('sha256');
   readonly #lines: string[] | undefined;
   /** Faults by kind. */
@@ -132,7 +127,7 @@ export class World {
       run,
       of,
     };
-    this.#events.push(event);
+    this.#events.add(event);
     return {
       cancel: () => {
         event.run = undefined;
@@ -166,7 +161,7 @@ export class World {
     try {
       await this.#time.settle();
       while (!isOver()) {
-        const next = this.#take();
+        const next = this.#events.take();
         if (!next || next.atMs > untilMs) return false;
         this.#nowMs = Math.max(this.#nowMs, next.atMs);
         await next.run!();
@@ -175,24 +170,6 @@ export class World {
       return true;
     } finally {
       this.#time.restore();
-    }
-  }
-
-  /** Removes the earliest event of those that can still happen. */
-  #take(): Event | undefined {
-    for (;;) {
-      this.#events = this.#events.filter(({ run, of }) => run !== undefined && !of.dead);
-      let first: Event | undefined;
-      for (const event of this.#events)
-        if (!first || event.atMs < first.atMs || (event.atMs === first.atMs && event.order < first.order))
-          first = event;
-      if (!first) return undefined;
-      const { hangsUntilMs = 0 } = first.of;
-      if (hangsUntilMs > first.atMs) first.atMs = hangsUntilMs;
-      else {
-        this.#events.splice(this.#events.indexOf(first), 1);
-        return first;
-      }
     }
   }
 
