@@ -2,6 +2,7 @@
  * Views of job wait and run times, and of requests, that the console's server sends to its page. Times are milliseconds
  * since 1970.
  */
+import type { Sample } from './views.ts';
 
 /** Percentiles of durations, in milliseconds. 0 if nothing was counted. */
 export interface PercentilesView {
@@ -62,4 +63,14 @@ export interface RequestStatsView {
   steps: readonly RequestSumView[];
   workers: readonly RequestSumView[];
   failed: readonly FailedRequestView[];
+}
+
+/**
+ * Returns the samples of a time that begins at `fromMs`, from its very begin: with what held then, unknown if no sample
+ * is that old. A chart of them shows all of that time.
+ */
+export function since(samples: readonly Sample[], fromMs: number): readonly Sample[] {
+  const [, ...held] = samples.findLast(([atMs]) => atMs < fromMs) ?? [0, null, null, null];
+  const own = samples.filter(([atMs]) => atMs >= fromMs);
+  return own[0]?.[0] === fromMs || samples.length === 0 ? own : [[fromMs, ...held], ...own];
 }

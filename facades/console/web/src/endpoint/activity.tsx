@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { EndpointView, PastView, Sample } from '../../../views.ts';
 import { ENDPOINT_PAST_MS } from '../../../views.ts';
+import { since } from '../../../views-of-times.ts';
 import { Chart } from '../charts/chart.tsx';
 import { RangeChoice, useRange } from '../charts/time-range.tsx';
 import { ask } from '../lib/api.ts';
@@ -78,8 +79,7 @@ function useSamples(id: string, minutes: number, live: readonly Sample[]): reado
     refetchInterval: PACE_MS,
     enabled: isLong,
   });
-  const nowMs = live.at(-1)?.[0] ?? 0;
-  if (!isLong) return live.filter(([atMs]) => atMs >= nowMs - minutes * MINUTE_MS);
+  const fromMs = (live.at(-1)?.[0] ?? 0) - minutes * MINUTE_MS;
   const first = live[0]?.[0] ?? Infinity;
-  return [...kept.filter(([atMs]) => atMs < first), ...live];
+  return since(isLong ? [...kept.filter(([atMs]) => atMs < first), ...live] : live, fromMs);
 }
