@@ -51,12 +51,20 @@ const REPLIES: readonly Reply[] = [
   },
   { flags: ['UT', 'SI', 'DT'], status: 504, code: 'unavailable', text: 'The service did not answer in time.' },
   { flags: ['NR', 'NC'], status: 404, code: 'not_found', text: 'There is no such operation.' },
+  // Paths without a slash, as `OPTIONS *` has. No flag is set yet.
+  { from: 404, status: 404, code: 'not_found', text: 'There is no such operation.' },
   // The remaining 503: Envoy has no memory for more requests. It sets no flag then.
   { from: 503, status: 503, code: 'unavailable', text: OVERLOADED, retryAfterSeconds: 1 },
   { from: 431, status: 431, code: 'headers_too_large', text: HEADERS_TOO_LARGE },
   { from: 408, status: 408, code: 'invalid_request', text: 'The request did not arrive in time.' },
   { from: 426, status: 426, code: 'invalid_request', text: 'This version of HTTP is not served.' },
-  { from: 400, status: 400, code: 'invalid_request', text: 'This is not a valid HTTP request.' },
+  // 403: an address of another scheme. 501: a transfer coding besides chunked.
+  ...[400, 403, 501].map((from) => ({
+    from,
+    status: 400,
+    code: 'invalid_request' as const,
+    text: 'This is not a valid HTTP request.',
+  })),
 ];
 
 /** Replies on the direct path, where the worker fails (facades/activator/lb-error.ts has the same texts). */

@@ -1,6 +1,6 @@
 /**
- * Enforces rules of HTTP that Node leaves unanswered or answers without a body: one Host, only `Expect:
- * 100-continue`, no CONNECT, no request after the last response of a connection.
+ * Enforces rules of HTTP that Node leaves unanswered or answers without a body: one Host, no transfer coding but
+ * chunked, only `Expect: 100-continue`, no CONNECT, no request after the last response of a connection.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,6 +14,8 @@ import { HttpRejection } from './errors/http-rejection.ts';
 
 /** Matches an absolute address that did not match the Host header (origin-form.ts). */
 const ABSOLUTE = /^[^/*]/;
+
+const MORE_THAN_CHUNKED = /,\s*chunked\s*$/i;
 
 /** Closes the connection: nothing after such a request can be trusted. */
 const CLOSE = { connection: 'close' };
@@ -36,11 +38,14 @@ export function addHttpRules(app: FastifyInstance, clock: Clock): void {
     if (raw.rawHeaders.length > 2 * HTTP_HEADERS_MAX) {
       return done(new HttpRejection(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large', headers: CLOSE }));
     }
-    if (hosts > 1) return done(badHost('The request names its host more than once.'));
+    if (hosts > 1) return done(badRequest('The request names its host more than once.'));
     // Two components could read a request with two hosts differently.
     if (ABSOLUTE.test(raw.url ?? ''))
-      return done(badHost('The address of the request names another host than its Host header.'));
-    if (hosts === 0 && raw.httpVersion === '1.1') return done(badHost('The request has no Host header.'));
+      return done(badRequest('The address of the request names another host than its Host header.'));
+    if (hosts === 0 && raw.httpVersion === '1.1') return done(badRequest('The request has no Host header.'));
+    // Node undoes `chunked` alone, and rejects requests whose last coding is another.
+    if (MORE_THAN_CHUNKED.test(raw.headers['transfer-encoding'] ?? ''))
+      return done(badRequest('Of transfer codings only "chunked" is understood; use Content-Encoding to compress.'));
     if (raw.headers.expect !== undefined && expecting.has(raw)) {
       return done(
         new HttpRejection('Only "Expect: 100-continue" is understood.', {
@@ -71,7 +76,7 @@ function rejectConnects(app: FastifyInstance, clock: Clock): void {
   });
 }
 
-function badHost(text: string): HttpRejection {
+function badRequest(text: string): HttpRejection {
   return new HttpRejection(text, { status: 400, code: 'invalid_request', headers: CLOSE });
 }
 

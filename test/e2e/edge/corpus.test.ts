@@ -6,6 +6,7 @@
 import t from 'tap';
 import { OTHERWISE } from '../../bad-input/bad-request.ts';
 import { rerunThroughEdge } from '../../helpers/calls/rerun-through-edge.ts';
+import { exchange } from '../../helpers/net/raw-http.ts';
 import { skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
@@ -28,5 +29,17 @@ if (skip) {
   });
   for (const [name, answer] of Object.entries(BY_ENVOY)) OTHERWISE.set(name, answer);
   t.teardown(() => OTHERWISE.clear());
+  t.test('what Envoy rejects before it looks for a route is JSON too', async (t) => {
+    const lines: [request: string, status: number, code: string][] = [
+      ['GET https://slipway/ HTTP/1.1', 400, 'invalid_request'],
+      ['OPTIONS * HTTP/1.1', 404, 'not_found'],
+    ];
+    for (const [line, status, code] of lines) {
+      const answer = await exchange(`http://${edge.addresses['public']}`, {
+        pieces: [`${line}\r\nhost: slipway\r\n\r\n`],
+      });
+      t.match(answer, { status, json: { code } }, line);
+    }
+  });
   rerunThroughEdge(t, { system, options: OPTIONS, url: `http://${edge.addresses['public']}` }, ['bad-input/corpus']);
 }

@@ -40,6 +40,8 @@ export function jobRows(t: Test, url: string) {
       >`SELECT count(*)::int AS n FROM job ${endpointId ? sql`WHERE endpoint_id = ${endpointId}` : sql``}`;
       return row!.n;
     },
+    /** Ids of all jobs. Their number can fall meanwhile: results of /runsync are kept for a minute. */
+    ids: async (): Promise<string[]> => (await sql<{ id: string }[]>`SELECT id FROM job`).map(({ id }) => id),
     /** Makes the ttl of a job elapse now. */
     elapseTtl: async (id: string): Promise<void> => {
       await sql`UPDATE job SET ttl_deadline_at = now(), expires_at = now() WHERE id = ${id}`;
