@@ -22,7 +22,7 @@ export async function readEvents(
     headers: { authorization: `Bearer ${system.key}`, accept: 'text/event-stream', ...headers },
     signal: leave.signal,
   });
-  const events = eventsOf(response.body ?? new ReadableStream());
+  const events = eventsOf(response);
   const next = async (): Promise<SseEvent | undefined> => (await events.next()).value ?? undefined;
   return {
     status: response.status,
@@ -40,10 +40,11 @@ export async function readEvents(
   };
 }
 
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent, undefined> {
+/** Holds the response until it is read: when a response is collected as garbage, fetch ends its unread body. */
+async function* eventsOf(response: Response): AsyncGenerator<SseEvent, undefined> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const part of body) {
+  for await (const part of response.body ?? new ReadableStream<Uint8Array>()) {
     text += decoder.decode(part, { stream: true });
     const blocks = text.split('\n\n');
     text = blocks.pop() ?? '';
