@@ -10,6 +10,18 @@
 const SMALL_MAX = 16;
 const SMALL_BYTES = 4 * 1024;
 const BLOCK_BYTES = 64 * 1024;
+/** Free bytes before a large announced body: the message that it becomes a part of is then written around it. */
+const ROOM_BYTES = 4 * 1024;
+/** Memory of announced bodies that are in no message yet. */
+const roomy = new WeakSet<ArrayBufferLike>();
+
+/**
+ * Returns the memory before a part of a body, if it may be overwritten: nothing else reads the body any more. Returns
+ * it once. `undefined` if the body was not announced, or was not large.
+ */
+export function takeRoomBefore({ buffer, byteOffset }: Uint8Array): Buffer | undefined {
+  return roomy.delete(buffer) ? Buffer.from(buffer, 0, byteOffset) : undefined;
+}
 
 export class BytePieces {
   #bytes = 0;
@@ -26,7 +38,9 @@ export class BytePieces {
   constructor(announced = 0) {
     if (announced < BLOCK_BYTES) return;
     this.#small = SMALL_MAX;
-    this.#pieces.push((this.#block = Buffer.allocUnsafeSlow(announced)));
+    const memory = Buffer.allocUnsafeSlow(ROOM_BYTES + announced);
+    roomy.add(memory.buffer);
+    this.#pieces.push((this.#block = memory.subarray(ROOM_BYTES)));
   }
 
   /** Total size of the pieces. */

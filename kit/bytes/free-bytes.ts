@@ -6,20 +6,31 @@
 /** Smaller buffers are left to the garbage collector: freeing one takes longer than collecting it. */
 const BYTES_MIN = 64 * 1024;
 
+/** Buffers that a socket may hold: only `freeSentBytes` frees them. */
+const sent = new WeakSet<ArrayBufferLike>();
+
 /** Bytes for a socket. */
 export interface SentBytes extends Uint8Array {
   /** How often they were given to one, counted by our patches of the gRPC library and the database driver. */
   sends?: number;
 }
 
+/** Begins to count how often bytes are sent. From then on only `freeSentBytes` frees their buffer. */
+export function countSends(bytes: SentBytes): void {
+  bytes.sends = 0;
+  sent.add(bytes.buffer);
+}
+
 /**
- * Frees the buffer that `bytes` are a view of, which must be most of it. From then on every view of it is empty. Must
- * never be called for bytes that a socket may still hold.
+ * Frees the buffer that `bytes` are a view of, which must be most of it, unless a socket may hold it. From then on
+ * every view of it is empty.
  */
 export function freeBytes(bytes: Uint8Array): void {
-  const { buffer } = bytes;
-  const isMost = 2 * bytes.length >= buffer.byteLength;
-  if (bytes.length >= BYTES_MIN && isMost && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  if (!sent.has(bytes.buffer)) free(bytes);
+}
+
+function free({ buffer, length }: Uint8Array): void {
+  if (length >= BYTES_MIN && 2 * length >= buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /**
@@ -27,5 +38,5 @@ export function freeBytes(bytes: Uint8Array): void {
  * earlier try may still hold them, and they are left to the garbage collector.
  */
 export function freeSentBytes(bytes: SentBytes): void {
-  if (bytes.sends === 1) freeBytes(bytes);
+  if (bytes.sends === 1) free(bytes);
 }

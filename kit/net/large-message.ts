@@ -13,8 +13,9 @@ import {
   PipelineResponse,
   SubmitJobRequest,
 } from '@slipway/proto/gen/slipway/v1/job_service';
+import { takeRoomBefore } from '../bytes/byte-pieces.ts';
 import type { SentBytes } from '../bytes/free-bytes.ts';
-import { freeSentBytes } from '../bytes/free-bytes.ts';
+import { countSends, freeSentBytes } from '../bytes/free-bytes.ts';
 import type { Work } from '../bytes/sliced-work.ts';
 import type { ClientConstructor } from './channel.ts';
 import { inField } from './field-pieces.ts';
@@ -54,28 +55,41 @@ export function encodeSubmitJobRequest(request: SubmitJobRequest): Buffer {
   const known = prepared.get(request);
   if (known) return known;
   if (request.input.length <= SMALL_BYTES_MAX) return Buffer.from(SubmitJobRequest.encode(request).finish());
-  return Buffer.concat(requestPieces(request));
+  return Buffer.concat([...headPieces(request), request.input]);
 }
 
-/** Encodes a SubmitJobRequest in steps. */
+/**
+ * Encodes a SubmitJobRequest in steps: around its input if that is a part of a large body, which nothing else may read
+ * from then on, or else in a copy.
+ */
 export function* prepareSubmitJobRequest(request: SubmitJobRequest): Work<void> {
-  const pieces = requestPieces(request);
-  const framed: Buffer & SentBytes = Buffer.allocUnsafeSlow(
-    pieces.reduce((bytes, piece) => bytes + piece.length, GRPC_HEAD_BYTES),
-  );
+  const head = Buffer.concat(headPieces(request));
+  const framed = framedAround(request.input, head) ?? (yield* framedCopy(request.input, head));
+  countSends(framed);
   const encoded: FramedMessage = framed.subarray(GRPC_HEAD_BYTES);
-  framed.sends = 0;
   encoded.framed = framed;
-  let filled = 0;
-  for (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += STEP_BYTES) {
-      const part = piece.subarray(at, at + STEP_BYTES);
-      encoded.set(part, filled);
-      filled += part.length;
-      yield;
-    }
-  }
   prepared.set(request, encoded);
+}
+
+/** Writes the head of a message before its input. `undefined` if there is no memory for it. */
+function framedAround(input: Uint8Array, head: Buffer): Buffer | undefined {
+  const room = takeRoomBefore(input);
+  const bytes = GRPC_HEAD_BYTES + head.length;
+  if (!room || room.length < bytes) return undefined;
+  head.copy(room, room.length - head.length);
+  return Buffer.from(input.buffer, input.byteOffset - bytes, bytes + input.length);
+}
+
+function* framedCopy(input: Uint8Array, head: Buffer): Work<Buffer> {
+  const framed = Buffer.allocUnsafeSlow(GRPC_HEAD_BYTES + head.length + input.length);
+  let filled = GRPC_HEAD_BYTES + head.copy(framed, GRPC_HEAD_BYTES);
+  for (let at = 0; at < input.length; at += STEP_BYTES) {
+    const part = input.subarray(at, at + STEP_BYTES);
+    framed.set(part, filled);
+    filled += part.length;
+    yield;
+  }
+  return framed;
 }
 
 /** Frees the memory that `prepareSubmitJobRequest` has filled, after the answer to the request. */
@@ -85,8 +99,10 @@ export function freeSubmitJobRequest(request: SubmitJobRequest): void {
   if (framed) freeSentBytes(framed);
 }
 
-function requestPieces(request: SubmitJobRequest): Uint8Array[] {
-  return [SubmitJobRequest.encode({ ...request, input: Buffer.alloc(0) }).finish(), ...inField(INPUT, [request.input])];
+/** Returns everything before the input. */
+function headPieces(request: SubmitJobRequest): Uint8Array[] {
+  const [inputHead] = inField(INPUT, [request.input]);
+  return [SubmitJobRequest.encode({ ...request, input: Buffer.alloc(0) }).finish(), inputHead!];
 }
 
 /**

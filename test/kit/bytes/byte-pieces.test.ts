@@ -1,6 +1,6 @@
 /** Pieces of any sizes give the same bytes, and the smallest take no more memory than large ones. */
 
-import { BytePieces } from '@slipway/kit/bytes/byte-pieces';
+import { BytePieces, takeRoomBefore } from '@slipway/kit/bytes/byte-pieces';
 import fc from 'fast-check';
 import t from 'tap';
 import { SEED } from '../../helpers/time/seeded-random.ts';
@@ -48,12 +48,21 @@ t.test('a million pieces of one byte, and none', async (t) => {
   t.equal(pieces.take().length, 0);
 });
 
-t.test('announced bytes are allocated in one piece', async (t) => {
-  const pieces = new BytePieces(200_000);
-  for (let at = 0; at < 4; at += 1) {
-    pieces.add(Buffer.alloc(50_000, at));
-    t.equal(pieces.held, 1);
+t.test('announced bytes are allocated in one piece, with free memory before them', async (t) => {
+  for (const left of [0, 10]) {
+    const pieces = new BytePieces(200_000 + left);
+    for (let at = 0; at < 4; at += 1) {
+      pieces.add(Buffer.alloc(50_000, at));
+      t.equal(pieces.held, 1);
+    }
+    const all = pieces.take();
+    t.same([all.length, all[0], all[199_999]], [200_000, 0, 3]);
+    t.ok(all.buffer.byteLength <= 205_000, `${all.buffer.byteLength} bytes`);
+    const part = all.subarray(100_000);
+    const room = takeRoomBefore(part)!;
+    t.ok(room.length >= 104_000 && room.buffer === all.buffer);
+    t.equal(room.byteOffset + room.length, part.byteOffset);
+    t.equal(takeRoomBefore(part), undefined, 'once');
   }
-  const all = pieces.take();
-  t.same([all.length, all.buffer.byteLength, all[0], all[199_999]], [200_000, 200_000, 0, 3]);
+  t.equal(takeRoomBefore(Buffer.alloc(10)), undefined);
 });

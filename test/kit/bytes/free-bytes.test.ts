@@ -1,6 +1,6 @@
 /** Memory that is freed at once: only that of large bytes, and never that of other bytes beside them. */
 
-import { freeBytes } from '@slipway/kit/bytes/free-bytes';
+import { countSends, freeBytes, freeSentBytes } from '@slipway/kit/bytes/free-bytes';
 import t from 'tap';
 
 const BYTES = 10_000_000;
@@ -27,4 +27,20 @@ t.test('small bytes, and a part of other bytes, stay', async (t) => {
   const shared = Buffer.from(new SharedArrayBuffer(BYTES));
   freeBytes(shared);
   t.equal(shared.length, BYTES);
+});
+
+t.test('bytes that a socket may hold are freed only if they were sent once', async (t) => {
+  for (const sends of [0, 1, 2]) {
+    const bytes = Buffer.alloc(BYTES, 1);
+    const sent: Buffer & { sends?: number } = bytes.subarray(1);
+    countSends(sent);
+    sent.sends = sends;
+    freeBytes(bytes);
+    t.equal(bytes.length, BYTES);
+    freeSentBytes(sent);
+    t.equal(bytes.length, sends === 1 ? 0 : BYTES);
+  }
+  const uncounted = Buffer.alloc(BYTES);
+  freeSentBytes(uncounted);
+  t.equal(uncounted.length, BYTES);
 });

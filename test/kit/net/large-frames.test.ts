@@ -1,6 +1,7 @@
 /** Large gRPC messages are copied once on their way, and their copies are made piece by piece (deploy/patches). */
 
 import { createRequire } from 'node:module';
+import { BytePieces } from '@slipway/kit/bytes/byte-pieces';
 import { workNow } from '@slipway/kit/bytes/sliced-work';
 import { openServer, systemTransport } from '@slipway/kit/net/channel';
 import {
@@ -96,6 +97,24 @@ t.test('a prepared submission is sent without a copy', async (t) => {
   t.ok(message.equals(expected));
   const other = Buffer.from('of another');
   t.same((await filter.sendMessage(Promise.resolve({ message: other }))).message, framed(other));
+});
+
+t.test('a submission is written around its input in the body that it came in', async (t) => {
+  const body = Buffer.from(`{"input":{"a":"${'x'.repeat(MIB)}"},"webhook":"http://w"}`);
+  const begin = '{"input":'.length;
+  for (const webhook of ['http://w', 'w'.repeat(10_000)]) {
+    const pieces = new BytePieces(body.length);
+    for (let at = 0; at < body.length; at += 60_000) pieces.add(body.subarray(at, at + 60_000));
+    const arrived = pieces.take();
+    const input = arrived.subarray(begin, begin + MIB + 8);
+    const request = SubmitJobRequest.create({ endpointId: 'e', requestId: 'r', input, webhook });
+    const expected = SubmitJobRequest.decode(SubmitJobRequest.encode(request).finish());
+    workNow(prepareSubmitJobRequest(request));
+    const encoded = encodeSubmitJobRequest(request);
+    t.equal(encoded.buffer === arrived.buffer, webhook.length < 4_000, 'a longer head is written into a copy');
+    t.same(SubmitJobRequest.decode(encoded), expected);
+    t.ok(request.input.equals(expected.input));
+  }
 });
 
 t.test('its memory is freed after the answer, unless it was sent more than once', async (t) => {
