@@ -43,15 +43,22 @@ t.test('a series is flat if it does not grow in the second half', async (t) => {
   );
 });
 
-t.test('tables whose rows are kept for days may grow, and all others may not', async (t) => {
+t.test('tables whose rows are kept for days may grow, and pages of Envoy; what is allocated may not', async (t) => {
   const growing = hourOf((minute) => 20 + minute);
   const judged = judge({
     ...{ minutes: 60, sent: {}, omitted: 0, acceptedJobs: 0, faults: [] },
-    series: { tables: { all: growing, [KEPT_LONG]: growing } } as Partial<Soak['series']> as Soak['series'],
+    series: {
+      tables: { all: growing, [KEPT_LONG]: growing },
+      memory: { core: growing, Envoy: growing },
+      heap: { Envoy: growing },
+    } as Partial<Soak['series']> as Soak['series'],
   });
   t.match(judged, [
     { name: 'all', trend: { isFlat: false } },
     { name: KEPT_LONG, trend: { isFlat: true } },
+    { subject: 'memory', name: 'core', trend: { isFlat: false } },
+    { subject: 'memory', name: 'Envoy', trend: { isFlat: true } },
+    { subject: 'heap', name: 'Envoy', trend: { isFlat: false } },
   ]);
 });
 
