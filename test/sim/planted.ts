@@ -15,7 +15,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'outcome of another machine accepted',
-    10,
+    0,
     'core/store/jobs/outcome-store.ts',
     'AND j.machine_id = g.machine_id\n          AND ${isRunning',
     'AND ${isRunning',
@@ -49,7 +49,7 @@ export const PLANTED: readonly PlantedBug[] = [
   // takes the claim of another replica for its own.
   bug(
     'claim id ignored',
-    5,
+    10,
     'core/jobs/submit/submit-batch.ts',
     'if (found?.claimId === claimId && found.job.workerId === slot.workerId)',
     "if (found?.job.state === 'IN_PROGRESS')",
@@ -63,14 +63,14 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'dead lease extended',
-    3,
+    0,
     'gpu-agent/session/lease.ts',
     'this.#heldFromMs = undefined;\n    this.#onExpired();',
     'this.#heldFromMs = undefined;',
   ),
   bug(
     'claim sent after its stop',
-    5,
+    0,
     'core/dispatch/session/session.ts',
     'if (workerId === undefined) this.#workers?.fenceClaims(key.endpointId);',
     '',
@@ -101,7 +101,7 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   bug(
     'ended worker kept in an endpoint snapshot',
-    3,
+    10,
     'facades/activator/endpoint-workers.ts',
     'if (listed.has(worker.id)) continue;',
     'continue;',
