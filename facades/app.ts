@@ -66,6 +66,8 @@ export interface Facade {
   stop(): Promise<void>;
   /** Handles a request without a connection. For simulations. */
   readonly inject: FastifyInstance['inject'];
+  /** Its HTTP server. For simulations. */
+  readonly server: FastifyInstance['server'];
   /** Its parts that run by themselves, in the order in which they start. */
   readonly services: readonly Service[];
 }
@@ -162,7 +164,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
       return { url: http.url, metrics: metricsServer.address };
     },
     stop: () => http.stop(),
-    inject: app.inject.bind(app),
+    ...{ inject: app.inject.bind(app), server: app.server },
   };
 }
 

@@ -12,6 +12,13 @@ const HTTP_CLIENTS: Readonly<Record<string, string>> = {
   '/gpu-agent/workloads/http/single-use.ts': './balancing/worker-http.ts',
 };
 
+/** gRPC would list each server until the process ends, and with it all of its replica. */
+const UNLISTED: Patch = {
+  file: 'kit/net/channel.ts',
+  find: 'new Server({ ...CHANNEL_OPTIONS,',
+  put: "new Server({ ...CHANNEL_OPTIONS, 'grpc.enable_channelz': 0,",
+};
+
 /** Loads the modules for the simulation. Must be called before they are imported. */
 export function loadForSimulation(patches: readonly Patch[] = []): void {
   registerHooks({
@@ -22,7 +29,7 @@ export function loadForSimulation(patches: readonly Patch[] = []): void {
     },
     load(url, context, next) {
       const loaded = next(url, context);
-      const due = patches.filter(({ file }) => url.endsWith(`/${file}`));
+      const due = [UNLISTED, ...patches].filter(({ file }) => url.endsWith(`/${file}`));
       if (due.length === 0) return loaded;
       let source = String(loaded.source);
       for (const { file, find, put } of due) {

@@ -240,12 +240,12 @@ export class Simulation {
       await this.#gate.end(replica);
     }
     await this.#gate.endAll();
+    this.#facades.end();
+    const { hash, faults, chosen } = world;
     return {
+      ...{ hash, faults, chosen },
       seed: this.#options.seed,
-      hash: world.hash,
       history: this.#history,
-      faults: world.faults,
-      chosen: world.chosen,
       statements: this.#gate.statements,
       closed: this.#gate.closed,
       recoveryMs,

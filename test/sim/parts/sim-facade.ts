@@ -76,6 +76,8 @@ export class SimFacade implements Being {
 
   die(): void {
     this.dead = true;
+    // Its port and its timer, which are real, would keep all of it in memory.
+    this.#facade.server.close();
     for (const listener of this.#onDeath.splice(0)) listener();
   }
 
@@ -134,6 +136,11 @@ export class Facades {
   /** Facades that answer. */
   get living(): readonly SimFacade[] {
     return this.#all.filter(({ dead, isUp }) => !dead && isUp);
+  }
+
+  /** Ends all, when the simulation is over. */
+  end(): void {
+    for (const facade of this.#all) facade.die();
   }
 
   /** Kills one. */
