@@ -79,6 +79,16 @@ export async function startEdgeOf(release: string, t: Test, env: Record<string, 
   return edge;
 }
 
+function listens(address: string): Promise<boolean> {
+  const [host, port] = address.split(':');
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), host, () => {
+      resolve(true);
+      socket.destroy();
+    }).on('error', () => resolve(false));
+  });
+}
+
 /**
  * Writes the folder by `slipway edge --write` and starts the real Envoy with it alone, as a service or a container
  * would. `env`: as above.
@@ -97,29 +107,28 @@ export async function startForeignEnvoy(
   }
   const args = [join(root, 'cli/slipway.mjs'), 'edge', '--data-dir', dataDir, '--write'];
   const file = execFileSync(process.execPath, args, { env: { ...process.env, ...named }, encoding: 'utf8' }).trim();
-  const envoy = spawn(ENVOY, ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'error'], {
-    stdio: 'ignore',
-  });
-  const ended = once(envoy, 'exit');
+  let tail = '';
+  const run = () => {
+    const flags = ['--disable-hot-restart', '--concurrency', '1', '--log-level', 'error'];
+    const envoy = spawn(ENVOY, ['-c', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+    envoy.stderr.on('data', (text: Buffer) => {
+      tail = (tail + text.toString()).slice(-4_000);
+    });
+    return { envoy, ended: once(envoy, 'exit') };
+  };
+  let { envoy, ended } = run();
   t.teardown(async () => {
     envoy.kill('SIGTERM');
     await ended;
     await rm(dataDir, { recursive: true, force: true });
   });
-  await waitFor('it to listen', () =>
-    Promise.all(
-      Object.values(addresses).map(
-        (address) =>
-          new Promise<boolean>((resolve) => {
-            const [host, port] = address.split(':');
-            const socket = connect(Number(port), host, () => {
-              resolve(true);
-              socket.destroy();
-            }).on('error', () => resolve(false));
-          }),
-      ),
-    ).then((open) => open.every(Boolean)),
-  );
+  await waitFor('Envoy to listen', async () => {
+    // What runs services starts one again that has ended.
+    if (envoy.exitCode !== null || envoy.signalCode !== null) ({ envoy, ended } = run());
+    const open = await Promise.all(Object.values(addresses).map(listens));
+    if (!open.every(Boolean)) throw new Error(`it listens at ${open.filter(Boolean).length} addresses: ${tail}`);
+    return true;
+  });
   return { addresses };
 }
 
