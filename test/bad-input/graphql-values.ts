@@ -71,7 +71,7 @@ export const VALUES = named<string>(
     ['volume without a name', volume('name: "", size: 1, dataCenterId: "A"')],
     ['volume without a place', volume('name: "x", size: 1, dataCenterId: ""')],
     ['volume of negative size', volume('name: "x", size: -1, dataCenterId: "A"')],
-    ['volume of 4,001 GB', volume('name: "x", size: 4001, dataCenterId: "A"')],
+    ['volume of 4,097 GB', volume('name: "x", size: 4097, dataCenterId: "A"')],
     ['volume that shrinks', 'mutation { updateNetworkVolume(input: { id: "{volume}", size: 4 }) { id } }'],
     ['credentials without a name', registry('name: "", username: "u", password: "p"')],
     ['credentials without a password', registry('name: "x", username: "u", password: ""')],

@@ -115,7 +115,7 @@ const VOLUMES = [
     ['volume without a size', { size: undefined }],
     ['volume size null', { size: null }],
     ['volume size negative', { size: -1 }],
-    ['volume size 4,001', { size: 4_001 }],
+    ['volume size 4,097', { size: 4_097 }],
     ['volume size a text', { size: '10' }],
     ['volume size a fraction', { size: 0.5 }],
     ['volume without a name', { name: undefined }],
@@ -127,7 +127,7 @@ const VOLUMES = [
   ...fields('PATCH', '/v1/networkvolumes/{freeVolume}', {}, [
     ['volume shrinks by 1', { size: 99 }],
     ['volume shrinks to 0', { size: 0 }],
-    ['volume grows to 4,001', { size: 4_001 }],
+    ['volume grows to 4,097', { size: 4_097 }],
     ['volume gets an empty name', { name: '' }],
     ['volume moves', { dataCenterId: 'US-1' }],
   ]),
