@@ -6,6 +6,7 @@ import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import type { Kind, Table } from '@slipway/facades/resources/field';
 import { OWN_TEMPLATE } from '@slipway/facades/resources/templates/own-template';
 import { TEMPLATE } from '@slipway/facades/resources/templates/template-table';
+import { VOLUME_SETTINGS } from '@slipway/proto/wire/settings';
 
 /** Form of a value. */
 export type Form = Kind | { is: 'settings'; settings: readonly Setting[]; orName?: true };
@@ -82,7 +83,14 @@ export const SETTINGS: Readonly<Record<Section, readonly Setting[]>> = {
     text('passwordFromFile', 'File that holds the password, relative to this file.'),
   ],
   networkVolumes: [
-    { name: 'size', about: 'GB. It can grow.', form: { is: 'whole' }, min: 1, max: 4_000, required: true },
+    {
+      name: 'size',
+      about: 'GB. It can grow.',
+      form: { is: 'whole' },
+      min: 1,
+      max: VOLUME_SETTINGS.sizeGb.max,
+      required: true,
+    },
     text('dataCenterId', 'Where it is. Fixed after creation.', { required: true }),
   ],
   templates: [...ofTable(TEMPLATE), REGISTRY],

@@ -2,11 +2,12 @@
 
 import type { CreateNetworkVolumeRequest } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { VOLUME_SETTINGS } from '@slipway/proto/wire/settings';
 import type { ImportContext } from './import-context.ts';
 import { WaitingError } from './import-context.ts';
 import type { SourceRow } from './source/source-lists.ts';
 
-const SIZE_GB_MAX = 4_000;
+const SIZE_GB_MAX = VOLUME_SETTINGS.sizeGb.max;
 
 /** Returns the request, without its key, and notes for people. Throws WaitingError if it cannot be created here. */
 export function volumeRequest(

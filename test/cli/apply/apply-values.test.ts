@@ -8,7 +8,7 @@ import t from 'tap';
 const GOOD = {
   owner: 'shop',
   secrets: { token: null, other: { valueFromEnv: 'X' } },
-  networkVolumes: { models: { size: 10, dataCenterId: 'eu-1' } },
+  networkVolumes: { models: { size: 4_096, dataCenterId: 'eu-1' } },
   templates: { echo: { imageName: 'a', containerDiskInGb: 5, env: { A: '1' } } },
   endpoints: {
     a: { template: 'echo', flashboot: true, gpuTypeIds: ['NVIDIA L4'] },

@@ -124,7 +124,7 @@ t.test('a run that was killed between two creations is continued', async (t) => 
     'all have their ids',
   );
   const volumes = await call(core.clients.volumes, 'listNetworkVolumes', {} as never, core.key);
-  t.match(volumes.networkVolumes, [{ name: 'models', sizeGb: 100, dataCenterId: 'home' }]);
+  t.match(volumes.networkVolumes, [{ name: 'models', sizeGb: 4_096, dataCenterId: 'home' }]);
   t.equal((await templates()).length, 2);
 });
 
