@@ -16,8 +16,8 @@ export interface GpuCompetitor {
   /** Number of unplaced workers. Decremented while the allocation is simulated. */
   waiting: number;
   /**
-   * Machines where its workers are paused because one crashed there (core/domain/scaling/machine-crashes.ts). Absent if
-   * there are none.
+   * Machines where its workers do not start now: one crashed there (core/domain/scaling/machine-crashes.ts), or the
+   * image, which no registry has, is only on others. Absent if there are none.
    */
   paused?: readonly string[];
 }

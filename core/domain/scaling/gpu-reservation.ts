@@ -33,8 +33,8 @@ export interface LargeWaiter {
   /** Milliseconds since it last got a worker, or since its creation if it never got one. */
   sinceMs: number;
   /**
-   * Machines where its workers are paused because one crashed there (core/domain/scaling/machine-crashes.ts). Absent if
-   * there are none.
+   * Machines where its workers do not start now: one crashed there (core/domain/scaling/machine-crashes.ts), or the
+   * image, which no registry has, is only on others. Absent if there are none.
    */
   paused?: readonly string[];
 }

@@ -116,6 +116,11 @@ export function isLocalImage(imageName: string): boolean {
   return imageName.startsWith('localhost/');
 }
 
+/** Returns the name under which machines report an image. Engines give a local image without a tag the tag latest. */
+export function reportedName(imageName: string): string {
+  return isLocalImage(imageName) && !/[:@]/.test(imageName) ? `${imageName}:latest` : imageName;
+}
+
 /**
  * Returns the request limited to machines with its image, if no registry has it and a machine does. While no machine
  * reports it, any may have it: agents report images every ten seconds.

@@ -10,6 +10,7 @@ import type { PlacementRequest } from '../../domain/scaling/placement-machine.ts
 import type { PreemptibleWorker, PreemptionCandidates } from '../../domain/scaling/preemption.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
 import { lockedInOrder } from '../sql/worker-order.ts';
+import { readMachinesWithout } from './image-machines.ts';
 import { asked } from './placement-view.ts';
 import { crashed } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
@@ -31,6 +32,7 @@ interface GpuRequester {
 }
 
 type RivalRow = PlacementRequest & {
+  id: string;
   accountId: string;
   waiting: number;
   sinceMs: number;
@@ -63,13 +65,17 @@ export async function readGpuContention(sql: Sql, asker: GpuRequester): Promise<
   });
   if (!own || waiting.length === 0) return undefined;
   const only = ({ accountId: id, gpus, weight }: GpuShare): GpuShare => ({ accountId: id, gpus, weight });
-  const all = waiting.map(({ accountId: theirs, waiting: count, sinceMs, ownSinceMs: _, paused, ...request }) => ({
-    accountId: theirs,
-    request,
-    waiting: count,
-    sinceMs,
-    ...(paused.length > 0 && { paused }),
-  }));
+  const lacking = await readMachinesWithout(sql, waiting);
+  const all = waiting.map(({ accountId: theirs, waiting: count, sinceMs, ownSinceMs: _, paused, ...request }) => {
+    const without = [...paused, ...(lacking.get(request.id) ?? [])];
+    return {
+      accountId: theirs,
+      request,
+      waiting: count,
+      sinceMs,
+      ...(without.length > 0 && { paused: without }),
+    };
+  });
   return {
     own: only(own),
     others: [...shares.values()].filter((share) => share !== own).map(only),

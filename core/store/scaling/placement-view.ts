@@ -7,6 +7,7 @@ import { expectedOffloadMs, moveOf } from '../../domain/machines/standby.ts';
 import type { OffloadBudget, OffloadedWorker } from '../../domain/machines/standby-budget.ts';
 import { GONE_AFTER_MINUTES } from '../../domain/scaling/placement.ts';
 import type { PlacementGpu, PlacementMachine } from '../../domain/scaling/placement-machine.ts';
+import { reportedName } from '../../domain/scaling/placement-machine.ts';
 import type { PlacementStandby } from '../../domain/scaling/standby/standby-eviction.ts';
 import type { Sql, Statement } from '../sql/database.ts';
 import { modelBytes } from '../sql/model-rows.ts';
@@ -111,7 +112,7 @@ export async function readPlacement(
       coalesce(u.offloaded, '[]') AS offloaded, coalesce(u.offloaded_bytes, 0)::float8 AS offloaded_bytes,
       (${imageName}::text <> '' OR ${imageDigest}::text <> '') AND EXISTS (SELECT FROM machine_image i
         WHERE i.machine_id = m.id
-        AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName}
+        AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${reportedName(imageName)}
           ELSE i.digest = ${imageDigest} END) AS has_image
     FROM machine m LEFT JOIN (
       SELECT machine_id, count(*) FILTER (WHERE NOT frozen AND gpu_uuids = '{}')::int AS cpu_used,

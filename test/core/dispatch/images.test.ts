@@ -193,11 +193,12 @@ t.test('images are preferred, bounded, and written as they change', async (t) =>
 
 t.test('an image that no registry has: workers only on machines that have it, also of the next release', async (t) => {
   const core = await startReplicas(t);
-  const [first, second] = ['localhost/ocr:1', 'localhost/ocr:2'];
+  // Engines report an image without a tag as `latest`.
+  const [first, second] = ['localhost/ocr:latest', 'localhost/ocr:2'];
   const has = (name: string) => [{ name, digest: '', sizeBytes: 1 }];
   const one = await core.joinAgent({ cpuSlots: 1, images: has(first) });
   const other = await core.joinAgent({ cpuSlots: 100, images: has(second) });
-  const templateId = await core.createTemplate({ imageName: first, startCommand: [] });
+  const templateId = await core.createTemplate({ imageName: 'localhost/ocr', startCommand: [] });
   const endpointId = await core.createEndpoint({ templateId, workersMin: 2, workersMax: 2 });
   const explained = async () => (await call(core.clients.endpoints, 'explain', { endpointId }, core.key)).explanation!;
   await waitFor('the reason', async () => (await explained()).summary.includes('1 machine lacks its image'));

@@ -3,7 +3,7 @@
 
 import { readGpuContention } from '@slipway/core/store/scaling/gpu-contention';
 import t from 'tap';
-import { startEngines } from '../../../helpers/system/job-engine.ts';
+import { LIVE_MACHINES, startEngines } from '../../../helpers/system/job-engine.ts';
 
 t.test('a hundred unplaced endpoints of one account hide none of another', async (t) => {
   const { sql, endpoint } = await startEngines(t, { idle: true });
@@ -24,4 +24,27 @@ t.test('a hundred unplaced endpoints of one account hide none of another', async
     [1],
     'it is the first of its account',
   );
+});
+
+t.test('an endpoint whose image no registry has waits only for machines that have it', async (t) => {
+  const { sql, endpoint } = await startEngines(t, { idle: true });
+  const id = await endpoint({ gpu_count: 1 });
+  const image = 'localhost/ocr:latest';
+  await sql`INSERT INTO account (id, name) VALUES ('other', 'other')`;
+  await sql`INSERT INTO template (id, account_id, name, image_name) VALUES ('local', 'other', 't', 'localhost/ocr')`;
+  const waiting = await endpoint({ account_id: 'other', template_id: 'local', gpu_count: 1 });
+  await sql`INSERT INTO scale_decision (endpoint_id, target, throttled, reason) VALUES (${waiting}, 1, 1, 'none')`;
+  const paused = async () => {
+    const contention = await readGpuContention(sql, { id, accountId: 'account', gpuCount: 1 });
+    return contention!.rivals.map((rival) => rival.paused);
+  };
+  t.same(await paused(), [undefined], 'while no machine reports it, any may have it');
+  const [has, lacks] = LIVE_MACHINES;
+  await sql`INSERT INTO machine_image (machine_id, name, digest, size_bytes) VALUES (${has}, ${image}, '', 1)`;
+  t.same(await paused(), [[lacks]]);
+  await sql`UPDATE machine SET engine = '{"name": "kubernetes"}' WHERE id = ${lacks}`;
+  t.same(await paused(), [undefined], 'a Kubernetes node may have any image');
+  await sql`UPDATE machine SET engine = NULL, seen_at = now() - CASE id WHEN ${has} THEN interval '1 h'
+    ELSE interval '0 s' END`;
+  t.same(await paused(), [undefined], 'a removed machine counts not');
 });
