@@ -62,7 +62,7 @@ export async function buildImage(
     throw new UsageError('--push takes a repository without a tag, as registry.example/me/ocr.');
   const plan = planOf(path, base, type === EndpointType.LB ? type : EndpointType.QB);
   const machine = on !== undefined && isMachineName(on) ? await findBuildMachine(cli, on) : undefined;
-  const engine = await findEngine(cli, machine ? machine.address : on);
+  const engine = await findEngine(cli, machine ? machine.address : on, machine?.program);
   output.note(`Building ${folder} ${plan.about}, with ${engine.where}.`);
   const built = await withFiles(plan, (file, idFile) =>
     runEngine(cli, engine, ['build', '--iidfile', idFile, '--file', file, path], { what: `building ${folder}` }),

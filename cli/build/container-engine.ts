@@ -28,9 +28,9 @@ interface Engine {
 
 /**
  * Returns the engine of the first program that is installed and reaches one. `address`: ssh:// or unix:// of an engine
- * elsewhere; default: that of this machine. Throws UsageError.
+ * elsewhere; default: that of this machine. `only`: the one program to try; default: all. Throws UsageError.
  */
-export async function findEngine(cli: Cli, address?: string): Promise<Engine> {
+export async function findEngine(cli: Cli, address?: string, only?: Engine['program']): Promise<Engine> {
   if (address !== undefined && !ADDRESS.test(address))
     throw new UsageError(
       '--on takes the name of a machine, ssh://USER@MACHINE without a password, with the path of its socket for ' +
@@ -38,6 +38,7 @@ export async function findEngine(cli: Cli, address?: string): Promise<Engine> {
     );
   const faults: string[] = [];
   for (const program of Object.keys(PROGRAMS) as Engine['program'][]) {
+    if (only !== undefined && program !== only) continue;
     const args = address === undefined ? [] : [PROGRAMS[program], address];
     const where = `${program} ${address === undefined ? 'of this machine' : `at ${address}`}`;
     const engine = { program, where, args };

@@ -22,6 +22,8 @@ interface BuildMachine {
   name: string;
   /** Address of its engine. `undefined`: it is this machine. */
   address: string | undefined;
+  /** The only program that reaches its engine for sure. `undefined`: any. */
+  program: 'docker' | undefined;
 }
 
 /** Returns whether a text is the name or the id of a machine, and no address. */
@@ -43,7 +45,9 @@ export async function findBuildMachine(cli: Cli, named: string): Promise<BuildMa
   }
   if (!connected)
     throw new RejectedError(`The agent of the machine ${name} is not connected: its workers could not start there.`);
-  return { id, name, address: name === hostname() ? undefined : addressOf(name) };
+  // Podman would build in a Podman that is there too, and its images are not Docker's. Docker's program knows no other.
+  const program = containerEngine?.name === 'docker' ? 'docker' : undefined;
+  return { id, name, address: name === hostname() ? undefined : addressOf(name), program };
 }
 
 /**

@@ -246,6 +246,8 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
     t.match(await deploy(bare.machineId), { code: 1, stderr: /has no container engine \(not installed\)/ });
     const sizes = { imageTotalMib: 0, imageFreeMib: 0 };
     const engine = { name: 'podman', version: '5', gpuHandover: GpuHandover.UNSPECIFIED, limits: [], ...sizes };
+    const docker = await core.joinAgent({ engine: { ...engine, name: 'docker' } });
+    t.match(await deploy(docker.machineId), { code: 1, stderr: /an engine at ssh:/ }, 'Podman is no Docker');
     const agent = await core.joinAgent({ engine });
     const released = deploy(agent.machineId);
     const image = await waitFor('the image', async () => {

@@ -103,7 +103,9 @@ export const HOSTED: Record<string, unknown> = {
     pagination: { nextCursor: null, hasNextPage: false },
   },
   '/v2/network-volumes': {
-    networkVolumes: [{ id: 'vol0000001', name: 'models', size: 4_096, dataCenter: 'US-KS-2', type: 'HIGH_PERFORMANCE' }],
+    networkVolumes: [
+      { id: 'vol0000001', name: 'models', size: 4_096, dataCenter: 'US-KS-2', type: 'HIGH_PERFORMANCE' },
+    ],
   },
   '/v2/registries': { registries: [{ id: 'reg0000000001', name: 'hub' }] },
   '/v2/account/secrets': {
