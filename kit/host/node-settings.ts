@@ -1,23 +1,16 @@
 /** Flags and environment of Slipway's Node processes, for everything that starts them. */
-import { availableParallelism } from 'node:os';
-
-/** Helper threads of V8 on a machine with many processors, as by default. */
-const HELPERS_MAX = 4;
 
 /**
  * Flags that limit the heap and the work of collecting it. By default V8 uses up to 96 MiB for young objects, so that
  * core with 200,000 queued jobs takes 330 MiB instead of 250. By default V8 also collects the whole heap for every 64
  * MiB of buffers. With jobs of 1 MB that took two thirds of core's processor time and three quarters of a facade's.
  * Counted into the heap's limit, buffers are collected with the young objects that hold them. The growth limit makes V8
- * collect old objects when the heap has doubled, not quadrupled. By default V8 has four helper threads wherever it
- * runs: on two processors those of one process, which collected what large bodies had left, doubled the longest times
- * of another account's requests.
+ * collect old objects when the heap has doubled, not quadrupled.
  */
 export const NODE_FLAGS: readonly string[] = [
   '--max-semi-space-size=16',
   '--external-memory-accounted-in-global-limit',
   '--heap-growing-percent=100',
-  `--v8-pool-size=${Math.min(HELPERS_MAX, Math.max(1, availableParallelism() - 1))}`,
 ];
 
 /**
