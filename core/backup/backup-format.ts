@@ -144,7 +144,7 @@ export class BackupReader {
     onProgress: (progress: BackupProgress) => void,
   ): Promise<SequencePosition[]> {
     for (;;) {
-      const line = (await this.#line()) as TableShape | BackupEnd;
+      const line = (await this.#line().catch(throwDamaged)) as TableShape | BackupEnd;
       if (!('name' in line)) return await this.#end(line);
       await take(line, this.#rowsOf(line.name, onProgress));
     }
@@ -205,6 +205,12 @@ export class BackupReader {
     if (next.done === true) throw new BackupFormatError('The backup was cut off: its end is missing.');
     this.#held = this.#held.length === 0 ? next.value : Buffer.concat([this.#held, next.value]);
   }
+}
+
+/** Throws the error of a line that is no JSON. A damaged file may be unpacked up to its checksum, at its end. */
+function throwDamaged(error: unknown): never {
+  if (!(error instanceof SyntaxError)) throw error;
+  throw new BackupFormatError('The backup is damaged: a line between its tables cannot be read.');
 }
 
 /** Returns where the end of rows begins, behind a line end. -1: nowhere. */

@@ -139,6 +139,7 @@ t.test('a check finds what is wrong', async (t) => {
   for (const [what, change, message] of [
     ['without its end', (text: string) => text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1), /cut off/],
     ['with other rows', (text: string) => text.replace(/"rows":\d+/, '"rows":1'), /should have 1/],
+    ['with a damaged line', (text: string) => text.replace('{"name":', '{"name";'), /damaged/],
     ['of a later form', (text: string) => text.replace('"version":1', '"version":2'), /newer version/],
   ] as const)
     await t.rejects(checkBytes(changed(change)), { name: 'BackupFormatError', message }, what);

@@ -61,7 +61,12 @@ async function counts(t: Test, jobs: EndpointJobs, wanted: Partial<HealthRecord>
 
 t.test('a new endpoint without workers counts nothing', async (t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 } }));
-  t.same(await jobs.health(), { jobs: NO_JOBS, workers: NO_WORKERS });
+  // Until its machine has joined, an endpoint has a reason why it has no workers.
+  const health = await waitFor('no reason to be given', async () => {
+    const seen = await jobs.health();
+    return !('cannotRunReason' in seen.workers) && seen;
+  });
+  t.same(health, { jobs: NO_JOBS, workers: NO_WORKERS });
 });
 
 t.test('an idle worker is idle and ready', async (t) => {

@@ -35,8 +35,8 @@ t.test('an endpoint and its waiting job are explained over HTTP and on the comma
   };
   const WAITS = /jobs? wait.*workersMax is 0: raise it/;
   const explained = await waitFor('the queue to be seen', async () => {
-    const { json } = await get('/explain');
-    return (json as unknown as { queued: number }).queued > 0 && json;
+    const json = (await get('/explain')).json as unknown as { queued: number; lastDecision?: object };
+    return json.queued > 0 && json.lastDecision && json;
   });
   t.match(explained, {
     endpointId: endpoint.id,
