@@ -40,7 +40,7 @@ const PAGE_REST_SHARE = 9;
  * requests are served. It applies only while another account has sent a request in the last BODY_SHARED_MS. A body of
  * 10 MB delays everything that runs while it passes, and with a rest of three times the work, that was often.
  */
-const BODY_REST_SHARE = 12;
+const BODY_REST_SHARE = 30;
 const BODY_REST_MS_MAX = 2_000;
 const BODY_SHARED_MS = 1_000;
 
