@@ -18,7 +18,7 @@ const CHANGING = `
   }
   isOver[0] = 1;`;
 
-/** What the test uses of the module, which is plain JavaScript. */
+/** Functions of the module that the test calls. The module is plain JavaScript. */
 type OnceFor = (state: { root: string; name: string; paths: string[] }, work: () => void) => Promise<void>;
 
 const { onceFor } = (await import(MODULE)) as { onceFor: OnceFor };

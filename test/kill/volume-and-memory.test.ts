@@ -1,8 +1,8 @@
 // test: alone, postgres, python, 60 s
 /**
- * What containers leave in a network volume while worker, agent, engine and core are killed: every line of a job that
- * is COMPLETED is there, whole, also for a command that gets the same volume afterwards. And a worker that the kernel
- * kills for its memory while no agent or core runs: its job ends once, with that reason, and does not run again.
+ * Network volumes and memory limits of containers while worker, agent, engine and core are killed. Each line of a
+ * COMPLETED job is in the volume, whole, also for a command that gets the same volume afterwards. A worker that the
+ * kernel kills for its memory while no agent or core runs ends its job once, with that reason.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -219,7 +219,7 @@ const BODY_WEIGHT_BYTES = 512 * 1024;
 /** Larger bodies usually arrive after their headers and must be waited for. */
 const BODY_AT_ONCE_BYTES = 64 * 1024;
 
-/** Returns whether the body of a request of that weight is read and worked on in a turn of its own. */
+/** Returns whether the body of a request needs a turn among the large bodies. */
 function isLargeBody(weight: number, bodyBytes: number): boolean {
   return weight >= REST_WEIGHT_MIN && bodyBytes > BODY_AT_ONCE_BYTES;
 }

@@ -123,7 +123,7 @@ export async function startForeignEnvoy(
     await rm(dataDir, { recursive: true, force: true });
   });
   await waitFor('Envoy to listen', async () => {
-    // What runs services starts one again that has ended.
+    // A service manager restarts an Envoy that has ended.
     if (envoy.exitCode !== null || envoy.signalCode !== null) ({ envoy, ended } = run());
     const open = await Promise.all(Object.values(addresses).map(listens));
     if (!open.every(Boolean)) throw new Error(`it listens at ${open.filter(Boolean).length} addresses: ${tail}`);

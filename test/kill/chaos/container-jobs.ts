@@ -14,7 +14,7 @@ const WORKERS = 2;
 const PAUSE_SECONDS = 0.2;
 const ENDED_MS_MAX = 180_000;
 
-/** What handlers/mark.py returns. */
+/** Output of handlers/mark.py. */
 interface Output {
   number: number;
   mark: string;

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { queryMessage, readyState, ServerMessages, syncMessage } from './pg-wire.ts';
 
-/** What ends all that a session has done: its statement, its transaction, and the rest. */
+/** Statements that reset a session: they end its transaction and drop its settings. */
 const RESET = Buffer.concat([syncMessage(), queryMessage('ROLLBACK'), queryMessage('DISCARD ALL')]);
 const RESET_ANSWERS = 3;
 
@@ -33,7 +33,7 @@ export class Backend {
     });
   }
 
-  /** What the server has answered to its login. */
+  /** Answer of the server to its login. */
   get greeting(): readonly Buffer[] {
     return this.#greeting;
   }
